@@ -453,8 +453,14 @@
 //     spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, y), spy_arg_tensor(NULL, z)))
 //
 // Its elements are chosen by a number that is the same for all threads of a group; else Slang wants
-// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays,
-// of unknown size, and of structs with buffers in them are refused.
+// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays
+// and of structs with buffers in them are refused.
+//
+// An array without a size, StructuredBuffer<float> b[], of byte-address buffers and ConstantBuffer<T> too, takes a struct of
+// as many tensors as there are to be elements, from none to 4096; a ConstantBuffer<T> is a tensor of T, whose first element it
+// sees. It is CUDA's alone, as a global, a member of a ConstantBuffer or ParameterBlock, and a parameter of a function or
+// shader; elsewhere it is refused. A global T values[] of plain data takes a tensor. Another number of elements is another
+// kind of call, but runs the same kernel. The number itself is not known in Slang: give it beside. Indices are not checked.
 //
 // Global shader parameters of a module, and of those that it imports or links, are given with the call:
 //
@@ -6476,6 +6482,13 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
 SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type);
+// The same without a size, of what the caller gives: with one field "[]", which stands for all. The elements are buffers, or
+// ConstantBuffers, which then are types without parts, as each is given by a tensor.
+SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
+SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
+#define SPYI_UNSIZED_REFUSED                                                                                 \
+    "; an array without a size needs descriptor arrays of run-time size, which this backend has not (CUDA "  \
+    "does without): give it a size"
 // ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
@@ -6708,6 +6721,7 @@ typedef struct spyi_input {
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
+    bool elements;   // stands for those of the unsized array before it, "open[]"
 } spyi_input;
 
 #define SPYI_MOST_UNIFORMS 32
@@ -6723,6 +6737,7 @@ typedef struct spyi_inputs {
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether one of them is T[]
 // The global shader parameters of the unit and all that it imports and links: paths and types, before there is a kernel to
 // say slots and uses. Lives as long as the unit. NULL: reflection cannot tell.
 SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
@@ -7362,6 +7377,16 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Whether it is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
+SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // T[]
+// Bytes of a variable of that layout in CUDA code.
+SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
+// Where an entry point's parameters lie, asked for one after another; all zero before the first.
+typedef struct spyi_sl_cuda_params {
+    size_t end;
+    bool moved; // an unsized array came before
+} spyi_sl_cuda_params;
+SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param,
+                                  spyi_sl_cuda_params *params);
 // Has types that only a link completes known as without layout, before libslang is asked for one.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
@@ -7776,6 +7801,18 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
 
 bool spyi_type_is_bound_array(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
+}
+
+const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element) {
+    spyi_field field;
+    memset(&field, 0, sizeof field);
+    field.name = "[]";
+    field.type = element->element ? spyi_type_other(types, element->name) : element;
+    return spyi_type_opaque(types, name, &field, 1);
+}
+
+bool spyi_type_is_unsized(const spyi_type *type) {
+    return spyi_type_is_bound_array(type) && type->fields[0].name[1] == ']';
 }
 
 const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
@@ -9758,6 +9795,16 @@ static int64_t spyi_sl_printed_count(const char *name) {
     return whole && count > 0 && count < (1ll << 40) ? (int64_t)count : 0;
 }
 
+bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_ARRAY) return false;
+    spyi_text name = { NULL, 0, 0 };
+    spyi_sl_full_name(unit, slang, &name);
+    bool unsized = name.size > 2 && strcmp(name.data + name.size - 2, "[]") == 0;
+    spyi_text_free(&name);
+    return unsized;
+}
+
 bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang) {
     if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_RESOURCE) return false;
     unsigned shape = lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK;
@@ -9812,6 +9859,10 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
         else if (spyi_sl_is_buffer(lib, inner) && count >= 1 && count <= SPYI_MOST_SLOTS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
+        else if (spyi_sl_is_unsized(unit, slang) &&
+                 (spyi_sl_is_buffer(lib, inner) ||
+                  lib->spReflectionType_GetKind(inner) == SPYI_SL_KIND_CONSTANT_BUFFER))
+            type = spyi_type_unsized(types, name, element);
         break;
     }
     case SPYI_SL_KIND_ENUM: {
@@ -10447,12 +10498,18 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
     if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
     spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
     unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+    bool cuda = unit->compiler->target == SPYI_TARGET_CUDA;
+    spyi_sl_cuda_params params = { 0, false };
     out->block_size = out->place_count = 0;
     for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
         spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
         size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
         out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
+        if (type && cuda) {
+            size = spyi_sl_cuda_size(unit, type);
+            out->offsets[i] = (uint32_t)spyi_sl_cuda_param(unit, p, &params);
+        }
         if (size) out->places[out->place_count++] = out->offsets[i];
         if (size && out->offsets[i] + size > out->block_size)
             out->block_size = (uint32_t)(out->offsets[i] + size);
@@ -11715,9 +11772,84 @@ static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind,
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
                                spyi_sl_at at);
 
+// >>CUDA: unsized arrays
+//
+// T[] is Array<T> in CUDA code: an address and a count, 16 bytes. Slang's reflection takes it for 8 (2026.12, 2026.14.1), and
+// its code has unsized arrays behind all other globals, so that what lies beside one is found by C's rules.
+
+static bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (!layout) return false;
+    if (lib->spReflectionTypeLayout_getKind(layout) != SPYI_SL_KIND_STRUCT)
+        return spyi_sl_is_unsized(unit, lib->spReflectionTypeLayout_GetType(layout));
+    unsigned count = lib->spReflectionTypeLayout_GetFieldCount(layout);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_variable_layout *field = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        if (spyi_sl_has_unsized(unit, lib->spReflectionVariableLayout_GetTypeLayout(field))) return true;
+    }
+    return false;
+}
+
+// Behind `end`, which goes on behind it.
+static size_t spyi_sl_cuda_place(spyi_unit *unit, spyi_sl_type_layout *layout, size_t *end) {
+    int32_t align =
+        unit->compiler->library->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
+    size_t size = spyi_sl_cuda_size(unit, layout),
+           at = size ? spyi_align(*end, align > 0 ? (size_t)align : 1) : *end;
+    *end = at + size;
+    return at;
+}
+
+// Where field number `index` lies; past the last: the end of all. `last`: unsized arrays come last.
+static size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned count = lib->spReflectionTypeLayout_GetFieldCount(layout);
+    size_t end = 0;
+    for (int pass = last ? 0 : 1; pass < 2; ++pass) {
+        for (unsigned i = 0; i < count; ++i) {
+            spyi_sl_variable_layout *field = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+            spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(field);
+            bool unsized = spyi_sl_is_unsized(unit, lib->spReflectionTypeLayout_GetType(type));
+            if (last && unsized != (pass == 1)) continue;
+            size_t at = spyi_sl_cuda_place(unit, type, &end);
+            if (i == index) return at;
+        }
+    }
+    return end;
+}
+
+// All globals together are a struct without a type.
+static size_t spyi_sl_cuda_struct_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    bool last = lib->spReflectionTypeLayout_GetType(layout) == NULL;
+    int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
+    return spyi_align(spyi_sl_cuda_field(unit, layout, last, UINT32_MAX), align > 8 ? (size_t)align : 8);
+}
+
+size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (spyi_sl_has_unsized(unit, layout))
+        return lib->spReflectionTypeLayout_getKind(layout) == SPYI_SL_KIND_STRUCT
+                   ? spyi_sl_cuda_struct_size(unit, layout)
+                   : 16;
+    return lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
+}
+
+size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_cuda_params *params) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(param);
+    if (params->moved) return spyi_sl_cuda_place(unit, layout, &params->end);
+    size_t at = lib->spReflectionVariableLayout_GetOffset(param, SPYI_SL_CATEGORY_UNIFORM),
+           size = spyi_sl_cuda_size(unit, layout);
+    params->moved = spyi_sl_has_unsized(unit, layout);
+    if (size) params->end = at + size;
+    return at;
+}
+
 static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
                                 const spyi_sl_at *at) {
     unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
+    bool moved = w->cuda && spyi_sl_has_unsized(w->unit, layout);
     for (unsigned i = 0; i < count && !w->failed; ++i) {
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
@@ -11728,6 +11860,9 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
             inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
+        if (moved) // what reflection says is added to that again
+            inner.offset += spyi_sl_cuda_field(w->unit, layout, !*path, i) -
+                            w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
         spyi_text_free(&full);
     }
@@ -11757,11 +11892,38 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
-    at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
-                                                       SPYI_SL_CATEGORY_UNIFORM);
+    spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
+    at.data_size = w->cuda ? spyi_sl_cuda_size(w->unit, held)
+                           : lib->spReflectionTypeLayout_GetSize(held, SPYI_SL_CATEGORY_UNIFORM);
     if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
+}
+
+// CUDA: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data are a tensor's: they
+// are given as a StructuredBuffer is, which is laid out so too.
+static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
+                                const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_text text = { NULL, 0, 0 };
+    if (!spyi_type_is_unsized(type)) {
+        const spyi_type *element =
+            spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetElementType(slang), false);
+        bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && at->data_size > 0;
+        spyi_text_add(&text, "StructuredBuffer<%s>", element->name);
+        if (plain) type = spyi_type_other(w->unit->compiler->types, spyi_text_str(&text));
+        spyi_sl_add_input(w, plain ? SPYI_INPUT_DATA : SPYI_INPUT_FOREIGN, path, type, at);
+    } else {
+        spyi_sl_at inner = *at;
+        spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, at);
+        spyi_sl_add_uniform(w, &inner, at->holder, 0);
+        inner.offset = 0;
+        spyi_text_add(&text, "%s[]", path);
+        if (!w->failed)
+            spyi_sl_add_input(w, SPYI_INPUT_DATA, spyi_text_str(&text), type->fields[0].type, &inner);
+        if (!w->failed) w->inputs->items[w->inputs->count - 1].elements = true;
+    }
+    spyi_text_free(&text);
 }
 
 // A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
@@ -11769,6 +11931,10 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
                                  const spyi_type *type, const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
     bool array = spyi_type_is_bound_array(type);
+    if (spyi_type_is_unsized(type)) {
+        spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, at);
+        return;
+    }
     uint32_t count = array ? type->field_count : 1;
     if (array) {
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);
@@ -11829,9 +11995,12 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
-    if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
+    if (w->cuda && spyi_sl_is_unsized(w->unit, slang)) {
+        spyi_sl_add_unsized(w, slang, path, type, &at);
+    } else if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
-    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY && type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
+    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY &&
+               type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
@@ -11873,18 +12042,21 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
         at.entry_set =
             lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
     }
+    spyi_sl_cuda_params params = { 0, false };
     for (unsigned i = 0; i < count && !w.failed; ++i) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
+        if (w.cuda && p) // what reflection says is added to that again
+            at.offset = spyi_sl_cuda_param(unit, p, &params) -
+                        lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
         if (name) spyi_sl_walk_input(&w, p, name, at);
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
     spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
     if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
-        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
-                            lib->spReflectionTypeLayout_GetSize(whole, SPYI_SL_CATEGORY_UNIFORM));
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE, spyi_sl_cuda_size(unit, whole));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
@@ -11927,6 +12099,13 @@ const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
     }
     spyi_global_unlock();
     return unit->inputs_known ? &unit->inputs : NULL;
+}
+
+bool spyi_inputs_unsized(const spyi_inputs *inputs) {
+    bool unsized = false;
+    for (uint32_t i = 0; i < inputs->count; ++i)
+        unsized = unsized || spyi_type_is_unsized(inputs->items[i].type);
+    return unsized;
 }
 
 void spyi_inputs_free(spyi_inputs *inputs) {
@@ -12341,8 +12520,9 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         spyi_text_add(messages,
                       "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
                       "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
-                      "ParameterBlock and plain data can",
-                      input ? input->path : "?", input ? input->type->display : "?");
+                      "ParameterBlock and plain data can%s",
+                      input ? input->path : "?", input ? input->type->display : "?",
+                      input && spyi_type_is_unsized(input->type) ? SPYI_UNSIZED_REFUSED : "");
         return false;
     }
     if (pushed <= 1) return true;
@@ -12438,12 +12618,11 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
         uint32_t uniform = bindings[i].binding;
         if (!spyi_text_uses(body, p)) continue;
         if (p->kind == SPYI_INPUT_FOREIGN) {
-            spyi_text_add(
-                messages,
-                "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can; for "
-                "CUDA Slang has no code for typed buffers",
-                p->path, p->type->display);
+            spyi_text_add(messages,
+                          "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                          "StructuredBuffer, ByteAddressBuffer, arrays of them, ConstantBuffer, "
+                          "ParameterBlock and plain data can; for CUDA Slang has no code for typed buffers",
+                          p->path, p->type->display);
             return false;
         }
         if (p->kind != SPYI_INPUT_DATA || uniform >= inputs->uniform_count) continue;
@@ -18646,6 +18825,10 @@ SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
 // The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
+// The kind of T[] itself, whose field is an address, which the device fills in, and a count.
+#define SPYI_UNSIZED_BYTES 16u
+SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void);
+SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type); // bytes of an element
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
                                   spyi_text *out);
@@ -19739,6 +19922,7 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
+    bool unsized = spyi_type_is_unsized(type);
     const spyi_type *held = type->element ? type->element : type;
     spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
@@ -19750,9 +19934,34 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
     leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = spyi_kind_of_holders();
+    leaf->kind = unsized ? spyi_kind_of_unsized() : spyi_kind_of_holders();
     leaf->binds = true;
+    if (unsized && a->values->threads && a->values->threads->shader) leaf->field_size = SPYI_UNSIZED_BYTES;
     return true;
+}
+
+// T[]: its own address and count, besides what its elements are; as many fields as the value has.
+static spyi_field *spyi_unsized_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                       const char *path, int32_t node) {
+    uint32_t count = a->values->items[index].child_count;
+    spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!leaf || !fields) {
+        free(fields);
+        return NULL;
+    }
+    a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = spyi_kind_of_unsized();
+    leaf->field_size = SPYI_UNSIZED_BYTES;
+    names = (char(*)[16])(void *)(fields + count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = type->fields[0].type;
+    }
+    return fields;
 }
 
 // Whether a struct's field has no place in the gradient that Slang has made for it.
@@ -19777,17 +19986,13 @@ static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[
     return type->columns < 4 ? type->columns : 4;
 }
 
-static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
-                             bool in, bool out, int32_t node) {
+// The value's fields to those of a type.
+static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                const spyi_field *fields, uint32_t field_count, const char *path, bool in,
+                                bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    spyi_field components[4];
-    const spyi_field *fields = type->fields;
-    uint32_t field_count = type->field_count;
-    if (type->kind == SPYI_TYPE_VECTOR) {
-        field_count = spyi_vector_fields(type, components);
-        fields = components;
-    }
-    if (type->kind != SPYI_TYPE_STRUCT && !field_count) return spyi_mismatch(a, path, type, v, "");
+    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count && !field_count)
+        return spyi_mismatch(a, path, type, v, "");
     if (v->child_count != field_count) {
         // Too many are found below by name; here for the count alone.
         if (v->child_count > field_count)
@@ -19847,6 +20052,22 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
+static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             bool in, bool out, int32_t node) {
+    spyi_field components[4];
+    if (type->kind == SPYI_TYPE_VECTOR)
+        return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
+                                   out, node);
+    if (!spyi_type_is_unsized(type))
+        return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
+    spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
+    if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    bool good =
+        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
+    free(fields);
+    return good;
+}
+
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
@@ -19862,11 +20083,16 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         return spyi_bind_value(a, index + 1, type, name, path, in, out, node_out);
     }
     if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
+        if (spyi_type_is_unsized(type) && spyi_types_target(a->types) != SPYI_TARGET_CUDA)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED, "'%s': %s cannot be given%s", path, type->display,
+                           SPYI_UNSIZED_REFUSED);
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
-    bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
+    // A host array without elements, as Python's [] is, does for a list of none.
+    bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
+    bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
@@ -19889,7 +20115,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
-    if (v->kind == SPY_ARG_STRUCT) return spyi_bind_fields(a, index, type, path, in, out, node);
+    if (v->kind == SPY_ARG_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
@@ -22703,7 +22929,7 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     out->block_size = entry->block_size;
     for (uint32_t i = 0; limits->target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
-        if (!spyi_type_is_bound_array(leaf->type)) continue;
+        if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
         spyi_text_add(error,
                       "'%s': on CUDA a shader takes no array of buffers as its own parameter; make it a global, or a "
                       "member of a ConstantBuffer",
@@ -23049,18 +23275,21 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 
 // Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
 // is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
-// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out.
+// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out. A
+// ConstantBuffer<T> that is an element of an unsized array is a tensor's address alone.
 
 static const struct spyi_buffer_family {
     const char *name;
     bool typed, texels, writes; // its elements have a type; they are texels
+    bool one;                   // it is the address of one element
 } spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false, false },
-    { "RWStructuredBuffer", true, false, true },
-    { "ByteAddressBuffer", false, false, false },
-    { "RWByteAddressBuffer", false, false, true },
-    { "Buffer", true, true, false },
-    { "RWBuffer", true, true, true },
+    { "StructuredBuffer", true, false, false, false },
+    { "RWStructuredBuffer", true, false, true, false },
+    { "ByteAddressBuffer", false, false, false, false },
+    { "RWByteAddressBuffer", false, false, true, false },
+    { "Buffer", true, true, false, false },
+    { "RWBuffer", true, true, true, false },
+    { "ConstantBuffer", true, false, false, true },
 };
 
 static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
@@ -23082,9 +23311,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
-    leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
-    leaf->field_size = leaf->binds ? 0 : 16;
+    bool spirv = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    if (!good || (family->texels && !spirv) || (family->one && spirv)) return false;
+    leaf->binds = spirv;
+    leaf->field_size = leaf->binds ? 0 : family->one ? 8 : 16;
     leaf->field_align = 8;
     leaf->reads = true;
     leaf->writes = family->writes;
@@ -23134,7 +23364,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
         const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
         uint64_t parts[2] = { t->storage->chunk.address + at, size };
         if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
-        memcpy(field, parts, sizeof parts);
+        memcpy(field, parts, leaf->field_size);
     }
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
@@ -23171,6 +23401,30 @@ static const spyi_value_kind spyi_holder_kind = {
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
     return &spyi_holder_kind;
+}
+
+static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    uint64_t parts[2] = { 0, value->child_count };
+    if (field) memcpy(field, parts, sizeof parts);
+    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type));
+    return false;
+}
+
+static const spyi_value_kind spyi_unsized_kind = {
+    "unsized array", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_unsized_pack
+};
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void) {
+    return &spyi_unsized_kind;
+}
+
+SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type) {
+    spyi_type_parts parts;
+    spyi_split_type(type->fields[0].type->name, &parts);
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
+    spyi_free_parts(&parts);
+    return family && family->one ? 8 : 16;
 }
 
 SPYI_FN bool spyi_is_typed_buffer(const char *base) {
@@ -23597,6 +23851,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
+    if (spyi_type_is_unsized(type))
+        return "; it takes a struct of tensors, as many as there are to be elements";
     if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
@@ -23712,11 +23968,21 @@ typedef struct spyi_feeds {
     bool untracked; // one is an address
 } spyi_feeds;
 
+// A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
+typedef struct spyi_twins {
+    uint32_t references; // variants
+    spyi_kernel *kernel;
+    spyi_inputs inputs;
+    char *text;
+} spyi_twins;
+
 typedef struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
     spyi_feeds feeds;
     spyi_kernel *kernel;
+    spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;    // room for a launch's: of leaves, feeds, sums, group counts, the print buffer
 } spyi_variant;
 
 // >>launch: one call's shapes and memory, worked out before anything is recorded
@@ -23825,6 +24091,9 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                                     spyi_text *error);
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                        spyi_variant **variant, spyi_text *error);
+// The same with the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *variant is NULL.
+SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                      spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -24177,12 +24446,16 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
+
 // >>paths: "params.lights[2].color" is an input, or a part of an input's plain data
 
 typedef struct spyi_found {
     const spyi_input *input;
     const spyi_type *type;
     uint32_t offset; // bytes in the uniform buffer
+    uint32_t element; // of an unsized array, if
+    bool part;        // it is one
 } spyi_found;
 
 // One step further into plain data; false: there is no such part.
@@ -24223,6 +24496,23 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
     return true;
 }
 
+// From T[] to an element, all of which are the input behind it.
+static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
+    char *end = NULL;
+    if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
+        (*path)[1] < '0' || (*path)[1] > '9')
+        return false;
+    unsigned long index = strtoul(*path + 1, &end, 10);
+    if (*end != ']' || index > SPYI_MOST_ELEMENTS_GIVEN) return false;
+    at->input++;
+    at->type = at->input->type;
+    at->offset = at->input->offset;
+    at->element = (uint32_t)index;
+    at->part = true;
+    *path = end + 1;
+    return true;
+}
+
 static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
     for (uint32_t i = 0; i < inputs->count; i++) {
         const spyi_input *input = &inputs->items[i];
@@ -24232,6 +24522,9 @@ static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool pa
         found->input = input;
         found->type = input->type;
         found->offset = input->offset;
+        found->element = 0;
+        found->part = false;
+        if (spyi_step_into_unsized(found, &rest) && !*rest) return true;
         while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
         if (!*rest) return true;
     }
@@ -24249,7 +24542,7 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
     for (uint32_t i = 0; i < inputs->count; i++) {
         const spyi_input *input = &inputs->items[i];
         size_t length = strlen(input->path);
-        if (input->parameter) continue;
+        if (input->parameter || input->elements) continue;
         globals++;
         if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
             input->type->field_count) {
@@ -24306,6 +24599,11 @@ SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values 
     return SPY_OK;
 }
 
+// Whether its parts follow as inputs of their own.
+static bool spyi_is_parted(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
+}
+
 // Whether some value is for the input, for what it is part of, or for a part of it.
 static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
     uint32_t end = values->count + values->global_count;
@@ -24333,8 +24631,7 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
     }
     for (uint32_t i = 0; inputs && i < inputs->count; i++) {
         const spyi_input *input = &inputs->items[i];
-        bool parted = input->kind == SPYI_INPUT_GROUP ||
-                      (input->type->kind == SPYI_TYPE_OTHER && input->type->field_count); // they follow
+        bool parted = input->kind == SPYI_INPUT_GROUP || input->elements || spyi_is_parted(input->type);
         if (!parted && !spyi_input_has_value(input, values))
             spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
                           input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
@@ -24349,7 +24646,8 @@ typedef struct spyi_feeding {
     const spyi_values *values;
     spyi_feeds *feeds;
     uint32_t capacity;
-    uint32_t tensors;
+    bool measuring;                        // only how large the elements of unsized arrays are together:
+    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
     uint32_t start[SPYI_MOST_UNIFORMS];  // of each uniform buffer in feeds->data
     uint8_t *given;                      // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES]; // by binding
@@ -24377,17 +24675,18 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     feed->offset = found->offset;
     leaf->path = NULL;
     feeds->untracked = feeds->untracked || leaf->untracked;
-    if (f->values->items[feed->leaf.value].tensor && f->tensors++ == SPYI_MOST_MEMORY_LEAVES) {
-        spyi_text_add(f->error, "more than %d tensors are given to shader parameters",
-                      SPYI_MOST_MEMORY_LEAVES);
-        return SPY_ERROR_UNSUPPORTED;
-    }
     if (leaf->binds) {
         f->bound[feed->slot] = true;
         return SPY_OK;
     }
     const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
     size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
+    feed->offset += found->element * leaf->field_size;
+    if (feed->offset + size > uniform->size && found->part) {
+        spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
+                      uniform->size / leaf->field_size);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
     if (feed->offset + size > uniform->size) {
         spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
                       uniform->size);
@@ -24413,6 +24712,11 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
         if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
             spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
             status = SPY_ERROR_UNSUPPORTED;
+        } else if (f->measuring) {
+            const spyi_input *elements = found.input + 1;
+            if (leaf->kind == spyi_kind_of_unsized() && elements->slot >= 0)
+                f->elements[elements->slot] =
+                    f->values->items[leaf->value].child_count * spyi_unsized_stride(leaf->type);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
             spyi_text name = { NULL, 0, 0 };
             spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
@@ -24462,11 +24766,10 @@ static spy_status spyi_check_given(spyi_feeding *f) {
     spyi_text missing = { NULL, 0, 0 };
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (input->parameter || !input->used) continue;
+        if (input->parameter || !input->used || input->elements) continue;
         if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
             spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
-        bool parted = input->type->kind == SPYI_TYPE_OTHER && input->type->field_count; // they follow
-        if (input->kind == SPYI_INPUT_DATA && !parted)
+        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
                               &missing);
     }
@@ -24476,6 +24779,10 @@ static spy_status spyi_check_given(spyi_feeding *f) {
                   missing.data);
     spyi_text_free(&missing);
     return SPY_ERROR_NOT_FOUND;
+}
+
+static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
+    return f->elements[uniform] ? f->elements[uniform] : f->inputs->uniform_size[uniform];
 }
 
 // Room for the uniform buffers' bytes.
@@ -24492,14 +24799,14 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         return SPY_ERROR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        if (f->inputs->uniform_size[i] > limits->max_uniform_bytes) {
+        if (spyi_uniform_bytes(f, i) > limits->max_uniform_bytes) {
             spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
-                          f->inputs->uniform_size[i], limits->max_uniform_bytes);
+                          spyi_uniform_bytes(f, i), limits->max_uniform_bytes);
             return SPY_ERROR_UNSUPPORTED;
         }
-        size += spyi_align(f->inputs->uniform_size[i], 16);
+        size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    if (size == 0) return SPY_OK;
+    if (feeds->uniform_count == 0) return SPY_OK;
     // Host values may be copied with their padding.
     feeds->data = (uint8_t *)calloc(size + 64, 1);
     f->given = (uint8_t *)calloc(size + 64, 1);
@@ -24508,8 +24815,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {
         f->start[i] = (uint32_t)size;
         feeds->uniforms[i].data = feeds->data + size;
-        feeds->uniforms[i].size = f->inputs->uniform_size[i];
-        size += spyi_align(f->inputs->uniform_size[i], 16);
+        feeds->uniforms[i].size = spyi_uniform_bytes(f, i);
+        size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
     return SPY_OK;
 }
@@ -24532,6 +24839,15 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
     return status;
 }
 
+static spy_status spyi_feed_all(spyi_feeding *f, const spyi_emitted *emitted) {
+    const spyi_values *values = f->values;
+    uint32_t end = values->count + values->global_count;
+    spy_status status = spyi_feed_holders(f, emitted);
+    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
+        status = spyi_feed_value(f, i, values->items[i].name, values->items[i].name, false);
+    return status;
+}
+
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
                                    const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
                                    spyi_text *error) {
@@ -24542,11 +24858,12 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     f.values = values;
     f.feeds = feeds;
     f.error = error;
-    spy_status status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
-    if (status == SPY_OK) status = spyi_feed_holders(&f, emitted);
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
-        status = spyi_feed_value(&f, i, values->items[i].name, values->items[i].name, false);
+    spy_status status = SPY_OK;
+    f.measuring = spyi_inputs_unsized(inputs);
+    if (f.measuring) status = spyi_feed_all(&f, emitted);
+    f.measuring = false;
+    if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
+    if (status == SPY_OK) status = spyi_feed_all(&f, emitted);
     if (status == SPY_OK) status = spyi_check_given(&f);
     free(f.given);
     return status;
@@ -24767,23 +25084,105 @@ static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi
     desc->param_count = plan->bound.shader ? plan->function->entry.place_count : e->block_size ? 1 : 0;
 }
 
+// The variant without a kernel: its text, and what packs its block but for a shader's.
+static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
+                                     spyi_text *error) {
+    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    *out = variant;
+    if (!variant) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    variant->key = *key;
+    if (!plan->bound.shader) return spyi_emit(plan->function, &plan->bound, key, &variant->emitted, error);
+    return spyi_shader_text(plan, &variant->emitted, error);
+}
+
+// What packs a shader's block and feeds the inputs of the kernel, once these are known.
+static spy_status spyi_variant_feed(const spyi_plan *plan, spyi_variant *variant, const spyi_inputs *inputs,
+                                    const spyi_values *values, spyi_text *error) {
+    const spy_function *function = plan->function;
+    spy_status status = SPY_OK;
+    if (plan->bound.shader)
+        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
+    if (status == SPY_OK)
+        status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
+    if (status != SPY_OK) return status;
+    variant->uses =
+        (spyi_use *)calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
+    if (variant->uses) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
+static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, spyi_text *error) {
+    spyi_twins *twins = (spyi_twins *)calloc(1, sizeof *twins);
+    if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
+    if (!twins || !twins->text) {
+        free(twins);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    twins->references = 1;
+    twins->kernel = variant->kernel;
+    twins->inputs = *inputs;
+    memset(inputs, 0, sizeof *inputs);
+    variant->twins = twins;
+    return SPY_OK;
+}
+
+static bool spyi_same_conformances(const spyi_options *a, const spyi_options *b) {
+    bool same = a->conformance_count == b->conformance_count;
+    for (uint32_t i = 0; same && i < a->conformance_count; i++)
+        same = strcmp(a->conformances[i], b->conformances[i]) == 0;
+    return same;
+}
+
+// The kernel of another plan of the same function that has the very text; NULL: any.
+static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
+    const spyi_plan *other = plan->function->object.device->cache->newest;
+    for (; other; other = other->older) {
+        bool same = other->function == plan->function && other->bound.shader == plan->bound.shader &&
+                    spyi_same_conformances(&other->bound.options, &plan->bound.options);
+        for (uint32_t i = 0; same && i < other->variant_count; i++)
+            if (other->variants[i]->twins && (!text || strcmp(other->variants[i]->twins->text, text) == 0))
+                return other->variants[i]->twins;
+    }
+    return NULL;
+}
+
+SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                      spyi_variant **out, spyi_text *error) {
+    spyi_variant *variant;
+    *out = NULL;
+    if (!spyi_find_twins(plan, NULL)) return SPY_OK;
+    spy_status status = spyi_variant_begin(plan, key, &variant, error);
+    spyi_twins *twins =
+        status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
+    if (twins) status = spyi_variant_feed(plan, variant, &twins->inputs, values, error);
+    if (variant) spyi_text_free(&variant->emitted.text);
+    if (status != SPY_OK || !twins) {
+        if (variant) spyi_variant_free(plan->function->object.device, variant);
+        return status;
+    }
+    twins->references++;
+    variant->twins = twins;
+    variant->kernel = twins->kernel;
+    *out = variant;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
-    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    spyi_variant *variant;
     spyi_code code;
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
-    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
-    if (variant) {
-        variant->key = *key;
-        if (!plan->bound.shader) status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
-        else status = spyi_shader_text(plan, &variant->emitted, error);
-    } else {
-        spyi_text_add(error, "out of host memory");
-    }
+    spy_status status = spyi_variant_begin(plan, key, &variant, error);
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
@@ -24800,10 +25199,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
-    if (status == SPY_OK && plan->bound.shader)
-        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
-    if (status == SPY_OK)
-        status = spyi_feeds_make(plan, &variant->emitted, &code.inputs, values, &variant->feeds, error);
+    if (status == SPY_OK) status = spyi_variant_feed(plan, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -24823,14 +25219,14 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
         spyi_step(&device->ctx, step.data, true);
+        if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
+            status = spyi_variant_twin(variant, &code.inputs, error);
     }
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
     if (status != SPY_OK) {
-        if (variant) spyi_emitted_free(&variant->emitted);
-        if (variant) spyi_feeds_free(&variant->feeds);
-        free(variant);
+        if (variant) spyi_variant_free(device, variant);
         return status;
     }
     spyi_text_free(&variant->emitted.text);
@@ -24839,7 +25235,15 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 }
 
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
-    if (variant->kernel) device->backend->destroy_kernel(device->gpu, variant->kernel);
+    spyi_twins *twins = variant->twins;
+    bool last = !twins || --twins->references == 0;
+    if (variant->kernel && last) device->backend->destroy_kernel(device->gpu, variant->kernel);
+    if (twins && last) {
+        spyi_inputs_free(&twins->inputs);
+        free(twins->text);
+        free(twins);
+    }
+    free(variant->uses);
     spyi_emitted_free(&variant->emitted);
     spyi_feeds_free(&variant->feeds);
     free(variant);
@@ -26185,7 +26589,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 3]; // of leaves, feeds, sums, group counts, the print buffer
+    spyi_use *uses = variant->uses;
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -26285,9 +26689,11 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK) return status;
     *variant = spyi_variant_find(plan, &launch->key);
     if (*variant) return SPY_OK;
-    status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
+    status = spyi_variant_share(plan, &launch->key, s->values, variant, error);
+    bool built = status == SPY_OK && !*variant;
+    if (built) status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
     if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
-    if (status == SPY_OK) s->device->stats.kernels_built++;
+    if (status == SPY_OK && built) s->device->stats.kernels_built++;
     return status;
 }
 
@@ -28292,7 +28698,8 @@ static bool spyi_set_is_value(const spyi_leaf *leaf) {
 static bool spyi_set_is_constant(const spyi_leaf *leaf) {
     if (!spyi_set_is_value(leaf) || leaf->out) return false;
     if (leaf->source == SPYI_SOURCE_KIND)
-        return leaf->field_size && !leaf->batch_rank && !spyi_leaf_is_whole(leaf) && !leaf->untracked;
+        return leaf->field_size && !leaf->batch_rank && !spyi_leaf_is_whole(leaf) && !leaf->untracked &&
+               leaf->kind != spyi_kind_of_unsized();
     return leaf->source == SPYI_SOURCE_SCALAR || leaf->source == SPYI_SOURCE_BYTES ||
            leaf->source == SPYI_SOURCE_INLINE;
 }

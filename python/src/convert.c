@@ -184,6 +184,25 @@ static int spyp_convert_dicts(spyp_call *call, PyObject *rows, PyObject *first, 
     return status == 0 ? spyp_convert_dict(call, columns, arg) : -1;
 }
 
+// A list of tensors is a struct without names: the elements of an array of buffers.
+static int spyp_convert_tensors(spyp_call *call, PyObject *given, spy_arg *arg) {
+    PyObject *object = PySequence_Tuple(given); // other code may change the list meanwhile
+    int kept = object ? spyp_arena_keep(&call->arena, object) : -1;
+    Py_XDECREF(object);
+    if (kept < 0) return -1;
+    Py_ssize_t n = PyTuple_Size(object);
+    spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
+    spy_args list = { items, 0 };
+    if (!items) return -1;
+    for (Py_ssize_t i = 0; i < n; i++, list.count++) {
+        if (spyp_convert(call, PyTuple_GetItem(object, i), NULL, &items[i]) == 0) continue;
+        spyp_error_prefix(call, "item %zd: ", i);
+        return -1;
+    }
+    *arg = spy_arg_struct(NULL, list);
+    return 0;
+}
+
 static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_listing listing;
     PyObject *first = PySequence_Size(object) > 0 ? PySequence_GetItem(object, 0) : NULL;
@@ -192,7 +211,9 @@ static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
         Py_DECREF(first);
         return status;
     }
+    bool tensors = first && PyObject_TypeCheck(first, spyp.tensor);
     Py_XDECREF(first);
+    if (tensors) return spyp_convert_tensors(call, object, arg);
     memset(&listing, 0, sizeof listing);
     if (!spyp_list_measure(object, 0, &listing)) {
         if (PyErr_Occurred()) return -1;

@@ -21,6 +21,11 @@ struct Light { float3 color; float power; };
 struct Scene { Light light; float weights[3]; };
 uniform Scene scene;
 StructuredBuffer<float> table;
+StructuredBuffer<float> tables[2];
+StructuredBuffer<float> open_tables[];
+float pick(int k, int i) { return tables[k][i]; }
+float pick_open(int k, int i) { return open_tables[k][i]; }
+float pick_of(StructuredBuffer<float> b[2], int k, int i) { return b[k][i]; }
 float scaled(float x) { return x * SCALE; }
 int repeat(int x) { int s = 0; for (int i = 0; i < N; i++) s += x; return s; }
 float amplify(float x) { return x * gain; }
@@ -374,6 +379,45 @@ def test_buffers_as_globals(m):
     """F4: tensors for StructuredBuffer."""
     t = spy.Tensor.from_numpy(m.device, np.float32([10, 20, 30]))
     assert m.look.set(table=t)(np.int32([2, 0]), _result="numpy").tolist() == [30, 10]
+
+
+def tensors_of(m, *rows):
+    return [spy.Tensor.from_numpy(m.device, np.float32(row)) for row in rows]
+
+
+@pytest.mark.parametrize("give", [lambda f, t: f.set(tables=t), lambda f, t: f.set({"tables": tuple(t)}), lambda f, t: f.write(lambda c: setattr(c, "tables", t)),
+                                  lambda f, t: f.write(lambda c: c.tables.write(t)), lambda f, t: f.set({"tables[1]": t[1], "tables[0]": t[0]})])
+def test_arrays_of_buffers(m, give):
+    """F4, F5: a list of tensors for an array of buffers, whole or in parts."""
+    t = tensors_of(m, [1, 2, 3], [10, 20, 30])
+    for k in range(2):
+        assert give(m.pick, t)(k, np.int32([2, 0]), _result="numpy").tolist() == [[3, 1], [30, 10]][k]
+
+
+def test_arrays_of_buffers_as_parameters(m):
+    """A list of tensors as an argument."""
+    t = tensors_of(m, [1, 2, 3], [10, 20, 30])
+    assert m.pick_of(t, 1, np.int32([2, 0]), _result="numpy").tolist() == [30, 10]
+    assert m.pick_of(t[::-1], 1, np.int32([2, 0]), _result="numpy").tolist() == [3, 1]
+    for bad, words in ((t[:1], r"\[1\]"), ([*t, t[0]], "2 fields, got 3"), ([t[0], 1.0], r"b\[1\]"), ([t[0], "x"], "item 1"), (t[0], "struct of tensors")):
+        with pytest.raises((TypeError, ValueError, LookupError), match=words):
+            m.pick_of(bad, 1, np.int32([2, 0]))
+
+
+def test_arrays_without_a_size(m):
+    """Z2: any number of tensors on CUDA; refused elsewhere."""
+    t = tensors_of(m, [1, 2, 3], [10, 20, 30], [5, 6, 7])
+    i = np.int32([2, 0])
+    if m.device.info.type != spy.DeviceType.cuda:
+        for some in (t, []):
+            with pytest.raises(spy.Error, match="open_tables.*give it a size"):
+                m.pick_open.set(open_tables=some)(0, i)
+        return
+    for n in (3, 1, 2):
+        assert m.pick_open.set(open_tables=t[-n:])(n - 1, i, _result="numpy").tolist() == [7, 5]
+    m.pick_open.set(open_tables=[])(0, np.int32([]))
+    with pytest.raises(TypeError, match="open_tables"):
+        m.pick_open.set(open_tables=t[0])(0, i)
 
 
 def test_missing_globals(m):

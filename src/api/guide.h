@@ -444,8 +444,14 @@
 //     spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, y), spy_arg_tensor(NULL, z)))
 //
 // Its elements are chosen by a number that is the same for all threads of a group; else Slang wants
-// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays,
-// of unknown size, and of structs with buffers in them are refused.
+// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays
+// and of structs with buffers in them are refused.
+//
+// An array without a size, StructuredBuffer<float> b[], of byte-address buffers and ConstantBuffer<T> too, takes a struct of
+// as many tensors as there are to be elements, from none to 4096; a ConstantBuffer<T> is a tensor of T, whose first element it
+// sees. It is CUDA's alone, as a global, a member of a ConstantBuffer or ParameterBlock, and a parameter of a function or
+// shader; elsewhere it is refused. A global T values[] of plain data takes a tensor. Another number of elements is another
+// kind of call, but runs the same kernel. The number itself is not known in Slang: give it beside. Indices are not checked.
 //
 // Global shader parameters of a module, and of those that it imports or links, are given with the call:
 //

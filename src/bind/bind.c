@@ -257,6 +257,7 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
+    bool unsized = spyi_type_is_unsized(type);
     const spyi_type *held = type->element ? type->element : type;
     spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
@@ -268,9 +269,34 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
     leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = spyi_kind_of_holders();
+    leaf->kind = unsized ? spyi_kind_of_unsized() : spyi_kind_of_holders();
     leaf->binds = true;
+    if (unsized && a->values->threads && a->values->threads->shader) leaf->field_size = SPYI_UNSIZED_BYTES;
     return true;
+}
+
+// T[]: its own address and count, besides what its elements are; as many fields as the value has.
+static spyi_field *spyi_unsized_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                       const char *path, int32_t node) {
+    uint32_t count = a->values->items[index].child_count;
+    spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!leaf || !fields) {
+        free(fields);
+        return NULL;
+    }
+    a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = spyi_kind_of_unsized();
+    leaf->field_size = SPYI_UNSIZED_BYTES;
+    names = (char(*)[16])(void *)(fields + count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = type->fields[0].type;
+    }
+    return fields;
 }
 
 // Whether a struct's field has no place in the gradient that Slang has made for it.
@@ -295,17 +321,13 @@ static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[
     return type->columns < 4 ? type->columns : 4;
 }
 
-static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
-                             bool in, bool out, int32_t node) {
+// The value's fields to those of a type.
+static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                const spyi_field *fields, uint32_t field_count, const char *path, bool in,
+                                bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    spyi_field components[4];
-    const spyi_field *fields = type->fields;
-    uint32_t field_count = type->field_count;
-    if (type->kind == SPYI_TYPE_VECTOR) {
-        field_count = spyi_vector_fields(type, components);
-        fields = components;
-    }
-    if (type->kind != SPYI_TYPE_STRUCT && !field_count) return spyi_mismatch(a, path, type, v, "");
+    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count && !field_count)
+        return spyi_mismatch(a, path, type, v, "");
     if (v->child_count != field_count) {
         // Too many are found below by name; here for the count alone.
         if (v->child_count > field_count)
@@ -365,6 +387,22 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
+static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             bool in, bool out, int32_t node) {
+    spyi_field components[4];
+    if (type->kind == SPYI_TYPE_VECTOR)
+        return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
+                                   out, node);
+    if (!spyi_type_is_unsized(type))
+        return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
+    spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
+    if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    bool good =
+        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
+    free(fields);
+    return good;
+}
+
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
@@ -380,11 +418,16 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         return spyi_bind_value(a, index + 1, type, name, path, in, out, node_out);
     }
     if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
+        if (spyi_type_is_unsized(type) && spyi_types_target(a->types) != SPYI_TARGET_CUDA)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED, "'%s': %s cannot be given%s", path, type->display,
+                           SPYI_UNSIZED_REFUSED);
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
-    bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
+    // A host array without elements, as Python's [] is, does for a list of none.
+    bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
+    bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
@@ -407,7 +450,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
-    if (v->kind == SPY_ARG_STRUCT) return spyi_bind_fields(a, index, type, path, in, out, node);
+    if (v->kind == SPY_ARG_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;

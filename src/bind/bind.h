@@ -210,6 +210,10 @@ SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
 // The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
+// The kind of T[] itself, whose field is an address, which the device fills in, and a count.
+#define SPYI_UNSIZED_BYTES 16u
+SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void);
+SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type); // bytes of an element
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
                                   spyi_text *out);

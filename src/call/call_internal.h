@@ -24,11 +24,21 @@ typedef struct spyi_feeds {
     bool untracked; // one is an address
 } spyi_feeds;
 
+// A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
+typedef struct spyi_twins {
+    uint32_t references; // variants
+    spyi_kernel *kernel;
+    spyi_inputs inputs;
+    char *text;
+} spyi_twins;
+
 typedef struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
     spyi_feeds feeds;
     spyi_kernel *kernel;
+    spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;    // room for a launch's: of leaves, feeds, sums, group counts, the print buffer
 } spyi_variant;
 
 // >>launch: one call's shapes and memory, worked out before anything is recorded
@@ -137,6 +147,9 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                                     spyi_text *error);
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                        spyi_variant **variant, spyi_text *error);
+// The same with the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *variant is NULL.
+SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                      spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);

@@ -4,12 +4,16 @@
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 #include "call/call_internal.h"
 
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
+
 // >>paths: "params.lights[2].color" is an input, or a part of an input's plain data
 
 typedef struct spyi_found {
     const spyi_input *input;
     const spyi_type *type;
     uint32_t offset; // bytes in the uniform buffer
+    uint32_t element; // of an unsized array, if
+    bool part;        // it is one
 } spyi_found;
 
 // One step further into plain data; false: there is no such part.
@@ -50,6 +54,23 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
     return true;
 }
 
+// From T[] to an element, all of which are the input behind it.
+static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
+    char *end = NULL;
+    if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
+        (*path)[1] < '0' || (*path)[1] > '9')
+        return false;
+    unsigned long index = strtoul(*path + 1, &end, 10);
+    if (*end != ']' || index > SPYI_MOST_ELEMENTS_GIVEN) return false;
+    at->input++;
+    at->type = at->input->type;
+    at->offset = at->input->offset;
+    at->element = (uint32_t)index;
+    at->part = true;
+    *path = end + 1;
+    return true;
+}
+
 static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
     for (uint32_t i = 0; i < inputs->count; i++) {
         const spyi_input *input = &inputs->items[i];
@@ -59,6 +80,9 @@ static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool pa
         found->input = input;
         found->type = input->type;
         found->offset = input->offset;
+        found->element = 0;
+        found->part = false;
+        if (spyi_step_into_unsized(found, &rest) && !*rest) return true;
         while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
         if (!*rest) return true;
     }
@@ -76,7 +100,7 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
     for (uint32_t i = 0; i < inputs->count; i++) {
         const spyi_input *input = &inputs->items[i];
         size_t length = strlen(input->path);
-        if (input->parameter) continue;
+        if (input->parameter || input->elements) continue;
         globals++;
         if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
             input->type->field_count) {
@@ -133,6 +157,11 @@ SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values 
     return SPY_OK;
 }
 
+// Whether its parts follow as inputs of their own.
+static bool spyi_is_parted(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
+}
+
 // Whether some value is for the input, for what it is part of, or for a part of it.
 static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
     uint32_t end = values->count + values->global_count;
@@ -160,8 +189,7 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
     }
     for (uint32_t i = 0; inputs && i < inputs->count; i++) {
         const spyi_input *input = &inputs->items[i];
-        bool parted = input->kind == SPYI_INPUT_GROUP ||
-                      (input->type->kind == SPYI_TYPE_OTHER && input->type->field_count); // they follow
+        bool parted = input->kind == SPYI_INPUT_GROUP || input->elements || spyi_is_parted(input->type);
         if (!parted && !spyi_input_has_value(input, values))
             spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
                           input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
@@ -176,7 +204,8 @@ typedef struct spyi_feeding {
     const spyi_values *values;
     spyi_feeds *feeds;
     uint32_t capacity;
-    uint32_t tensors;
+    bool measuring;                        // only how large the elements of unsized arrays are together:
+    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
     uint32_t start[SPYI_MOST_UNIFORMS];  // of each uniform buffer in feeds->data
     uint8_t *given;                      // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES]; // by binding
@@ -204,17 +233,18 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     feed->offset = found->offset;
     leaf->path = NULL;
     feeds->untracked = feeds->untracked || leaf->untracked;
-    if (f->values->items[feed->leaf.value].tensor && f->tensors++ == SPYI_MOST_MEMORY_LEAVES) {
-        spyi_text_add(f->error, "more than %d tensors are given to shader parameters",
-                      SPYI_MOST_MEMORY_LEAVES);
-        return SPY_ERROR_UNSUPPORTED;
-    }
     if (leaf->binds) {
         f->bound[feed->slot] = true;
         return SPY_OK;
     }
     const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
     size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
+    feed->offset += found->element * leaf->field_size;
+    if (feed->offset + size > uniform->size && found->part) {
+        spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
+                      uniform->size / leaf->field_size);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
     if (feed->offset + size > uniform->size) {
         spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
                       uniform->size);
@@ -240,6 +270,11 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
         if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
             spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
             status = SPY_ERROR_UNSUPPORTED;
+        } else if (f->measuring) {
+            const spyi_input *elements = found.input + 1;
+            if (leaf->kind == spyi_kind_of_unsized() && elements->slot >= 0)
+                f->elements[elements->slot] =
+                    f->values->items[leaf->value].child_count * spyi_unsized_stride(leaf->type);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
             spyi_text name = { NULL, 0, 0 };
             spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
@@ -289,11 +324,10 @@ static spy_status spyi_check_given(spyi_feeding *f) {
     spyi_text missing = { NULL, 0, 0 };
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (input->parameter || !input->used) continue;
+        if (input->parameter || !input->used || input->elements) continue;
         if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
             spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
-        bool parted = input->type->kind == SPYI_TYPE_OTHER && input->type->field_count; // they follow
-        if (input->kind == SPYI_INPUT_DATA && !parted)
+        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
                               &missing);
     }
@@ -303,6 +337,10 @@ static spy_status spyi_check_given(spyi_feeding *f) {
                   missing.data);
     spyi_text_free(&missing);
     return SPY_ERROR_NOT_FOUND;
+}
+
+static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
+    return f->elements[uniform] ? f->elements[uniform] : f->inputs->uniform_size[uniform];
 }
 
 // Room for the uniform buffers' bytes.
@@ -319,14 +357,14 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         return SPY_ERROR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        if (f->inputs->uniform_size[i] > limits->max_uniform_bytes) {
+        if (spyi_uniform_bytes(f, i) > limits->max_uniform_bytes) {
             spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
-                          f->inputs->uniform_size[i], limits->max_uniform_bytes);
+                          spyi_uniform_bytes(f, i), limits->max_uniform_bytes);
             return SPY_ERROR_UNSUPPORTED;
         }
-        size += spyi_align(f->inputs->uniform_size[i], 16);
+        size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    if (size == 0) return SPY_OK;
+    if (feeds->uniform_count == 0) return SPY_OK;
     // Host values may be copied with their padding.
     feeds->data = (uint8_t *)calloc(size + 64, 1);
     f->given = (uint8_t *)calloc(size + 64, 1);
@@ -335,8 +373,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {
         f->start[i] = (uint32_t)size;
         feeds->uniforms[i].data = feeds->data + size;
-        feeds->uniforms[i].size = f->inputs->uniform_size[i];
-        size += spyi_align(f->inputs->uniform_size[i], 16);
+        feeds->uniforms[i].size = spyi_uniform_bytes(f, i);
+        size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
     return SPY_OK;
 }
@@ -359,6 +397,15 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
     return status;
 }
 
+static spy_status spyi_feed_all(spyi_feeding *f, const spyi_emitted *emitted) {
+    const spyi_values *values = f->values;
+    uint32_t end = values->count + values->global_count;
+    spy_status status = spyi_feed_holders(f, emitted);
+    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
+        status = spyi_feed_value(f, i, values->items[i].name, values->items[i].name, false);
+    return status;
+}
+
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
                                    const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
                                    spyi_text *error) {
@@ -369,11 +416,12 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     f.values = values;
     f.feeds = feeds;
     f.error = error;
-    spy_status status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
-    if (status == SPY_OK) status = spyi_feed_holders(&f, emitted);
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
-        status = spyi_feed_value(&f, i, values->items[i].name, values->items[i].name, false);
+    spy_status status = SPY_OK;
+    f.measuring = spyi_inputs_unsized(inputs);
+    if (f.measuring) status = spyi_feed_all(&f, emitted);
+    f.measuring = false;
+    if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
+    if (status == SPY_OK) status = spyi_feed_all(&f, emitted);
     if (status == SPY_OK) status = spyi_check_given(&f);
     free(f.given);
     return status;

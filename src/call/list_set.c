@@ -50,7 +50,8 @@ static bool spyi_set_is_value(const spyi_leaf *leaf) {
 static bool spyi_set_is_constant(const spyi_leaf *leaf) {
     if (!spyi_set_is_value(leaf) || leaf->out) return false;
     if (leaf->source == SPYI_SOURCE_KIND)
-        return leaf->field_size && !leaf->batch_rank && !spyi_leaf_is_whole(leaf) && !leaf->untracked;
+        return leaf->field_size && !leaf->batch_rank && !spyi_leaf_is_whole(leaf) && !leaf->untracked &&
+               leaf->kind != spyi_kind_of_unsized();
     return leaf->source == SPYI_SOURCE_SCALAR || leaf->source == SPYI_SOURCE_BYTES ||
            leaf->source == SPYI_SOURCE_INLINE;
 }

@@ -174,23 +174,105 @@ static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi
     desc->param_count = plan->bound.shader ? plan->function->entry.place_count : e->block_size ? 1 : 0;
 }
 
+// The variant without a kernel: its text, and what packs its block but for a shader's.
+static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
+                                     spyi_text *error) {
+    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    *out = variant;
+    if (!variant) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    variant->key = *key;
+    if (!plan->bound.shader) return spyi_emit(plan->function, &plan->bound, key, &variant->emitted, error);
+    return spyi_shader_text(plan, &variant->emitted, error);
+}
+
+// What packs a shader's block and feeds the inputs of the kernel, once these are known.
+static spy_status spyi_variant_feed(const spyi_plan *plan, spyi_variant *variant, const spyi_inputs *inputs,
+                                    const spyi_values *values, spyi_text *error) {
+    const spy_function *function = plan->function;
+    spy_status status = SPY_OK;
+    if (plan->bound.shader)
+        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
+    if (status == SPY_OK)
+        status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
+    if (status != SPY_OK) return status;
+    variant->uses =
+        (spyi_use *)calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
+    if (variant->uses) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
+static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, spyi_text *error) {
+    spyi_twins *twins = (spyi_twins *)calloc(1, sizeof *twins);
+    if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
+    if (!twins || !twins->text) {
+        free(twins);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    twins->references = 1;
+    twins->kernel = variant->kernel;
+    twins->inputs = *inputs;
+    memset(inputs, 0, sizeof *inputs);
+    variant->twins = twins;
+    return SPY_OK;
+}
+
+static bool spyi_same_conformances(const spyi_options *a, const spyi_options *b) {
+    bool same = a->conformance_count == b->conformance_count;
+    for (uint32_t i = 0; same && i < a->conformance_count; i++)
+        same = strcmp(a->conformances[i], b->conformances[i]) == 0;
+    return same;
+}
+
+// The kernel of another plan of the same function that has the very text; NULL: any.
+static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
+    const spyi_plan *other = plan->function->object.device->cache->newest;
+    for (; other; other = other->older) {
+        bool same = other->function == plan->function && other->bound.shader == plan->bound.shader &&
+                    spyi_same_conformances(&other->bound.options, &plan->bound.options);
+        for (uint32_t i = 0; same && i < other->variant_count; i++)
+            if (other->variants[i]->twins && (!text || strcmp(other->variants[i]->twins->text, text) == 0))
+                return other->variants[i]->twins;
+    }
+    return NULL;
+}
+
+SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                      spyi_variant **out, spyi_text *error) {
+    spyi_variant *variant;
+    *out = NULL;
+    if (!spyi_find_twins(plan, NULL)) return SPY_OK;
+    spy_status status = spyi_variant_begin(plan, key, &variant, error);
+    spyi_twins *twins =
+        status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
+    if (twins) status = spyi_variant_feed(plan, variant, &twins->inputs, values, error);
+    if (variant) spyi_text_free(&variant->emitted.text);
+    if (status != SPY_OK || !twins) {
+        if (variant) spyi_variant_free(plan->function->object.device, variant);
+        return status;
+    }
+    twins->references++;
+    variant->twins = twins;
+    variant->kernel = twins->kernel;
+    *out = variant;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
-    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    spyi_variant *variant;
     spyi_code code;
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
-    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
-    if (variant) {
-        variant->key = *key;
-        if (!plan->bound.shader) status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
-        else status = spyi_shader_text(plan, &variant->emitted, error);
-    } else {
-        spyi_text_add(error, "out of host memory");
-    }
+    spy_status status = spyi_variant_begin(plan, key, &variant, error);
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
@@ -207,10 +289,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
-    if (status == SPY_OK && plan->bound.shader)
-        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
-    if (status == SPY_OK)
-        status = spyi_feeds_make(plan, &variant->emitted, &code.inputs, values, &variant->feeds, error);
+    if (status == SPY_OK) status = spyi_variant_feed(plan, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -230,14 +309,14 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
         spyi_step(&device->ctx, step.data, true);
+        if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
+            status = spyi_variant_twin(variant, &code.inputs, error);
     }
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
     if (status != SPY_OK) {
-        if (variant) spyi_emitted_free(&variant->emitted);
-        if (variant) spyi_feeds_free(&variant->feeds);
-        free(variant);
+        if (variant) spyi_variant_free(device, variant);
         return status;
     }
     spyi_text_free(&variant->emitted.text);
@@ -246,7 +325,15 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 }
 
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
-    if (variant->kernel) device->backend->destroy_kernel(device->gpu, variant->kernel);
+    spyi_twins *twins = variant->twins;
+    bool last = !twins || --twins->references == 0;
+    if (variant->kernel && last) device->backend->destroy_kernel(device->gpu, variant->kernel);
+    if (twins && last) {
+        spyi_inputs_free(&twins->inputs);
+        free(twins->text);
+        free(twins);
+    }
+    free(variant->uses);
     spyi_emitted_free(&variant->emitted);
     spyi_feeds_free(&variant->feeds);
     free(variant);

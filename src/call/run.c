@@ -212,7 +212,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 3]; // of leaves, feeds, sums, group counts, the print buffer
+    spyi_use *uses = variant->uses;
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -312,9 +312,11 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK) return status;
     *variant = spyi_variant_find(plan, &launch->key);
     if (*variant) return SPY_OK;
-    status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
+    status = spyi_variant_share(plan, &launch->key, s->values, variant, error);
+    bool built = status == SPY_OK && !*variant;
+    if (built) status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
     if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
-    if (status == SPY_OK) s->device->stats.kernels_built++;
+    if (status == SPY_OK && built) s->device->stats.kernels_built++;
     return status;
 }
 

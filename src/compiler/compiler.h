@@ -213,6 +213,7 @@ typedef struct spyi_input {
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
+    bool elements;   // stands for those of the unsized array before it, "open[]"
 } spyi_input;
 
 #define SPYI_MOST_UNIFORMS 32
@@ -228,6 +229,7 @@ typedef struct spyi_inputs {
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether one of them is T[]
 // The global shader parameters of the unit and all that it imports and links: paths and types, before there is a kernel to
 // say slots and uses. Lives as long as the unit. NULL: reflection cannot tell.
 SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);

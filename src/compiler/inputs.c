@@ -77,9 +77,84 @@ static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind,
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
                                spyi_sl_at at);
 
+// >>CUDA: unsized arrays
+//
+// T[] is Array<T> in CUDA code: an address and a count, 16 bytes. Slang's reflection takes it for 8 (2026.12, 2026.14.1), and
+// its code has unsized arrays behind all other globals, so that what lies beside one is found by C's rules.
+
+static bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (!layout) return false;
+    if (lib->spReflectionTypeLayout_getKind(layout) != SPYI_SL_KIND_STRUCT)
+        return spyi_sl_is_unsized(unit, lib->spReflectionTypeLayout_GetType(layout));
+    unsigned count = lib->spReflectionTypeLayout_GetFieldCount(layout);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_variable_layout *field = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        if (spyi_sl_has_unsized(unit, lib->spReflectionVariableLayout_GetTypeLayout(field))) return true;
+    }
+    return false;
+}
+
+// Behind `end`, which goes on behind it.
+static size_t spyi_sl_cuda_place(spyi_unit *unit, spyi_sl_type_layout *layout, size_t *end) {
+    int32_t align =
+        unit->compiler->library->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
+    size_t size = spyi_sl_cuda_size(unit, layout),
+           at = size ? spyi_align(*end, align > 0 ? (size_t)align : 1) : *end;
+    *end = at + size;
+    return at;
+}
+
+// Where field number `index` lies; past the last: the end of all. `last`: unsized arrays come last.
+static size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned count = lib->spReflectionTypeLayout_GetFieldCount(layout);
+    size_t end = 0;
+    for (int pass = last ? 0 : 1; pass < 2; ++pass) {
+        for (unsigned i = 0; i < count; ++i) {
+            spyi_sl_variable_layout *field = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+            spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(field);
+            bool unsized = spyi_sl_is_unsized(unit, lib->spReflectionTypeLayout_GetType(type));
+            if (last && unsized != (pass == 1)) continue;
+            size_t at = spyi_sl_cuda_place(unit, type, &end);
+            if (i == index) return at;
+        }
+    }
+    return end;
+}
+
+// All globals together are a struct without a type.
+static size_t spyi_sl_cuda_struct_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    bool last = lib->spReflectionTypeLayout_GetType(layout) == NULL;
+    int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
+    return spyi_align(spyi_sl_cuda_field(unit, layout, last, UINT32_MAX), align > 8 ? (size_t)align : 8);
+}
+
+size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (spyi_sl_has_unsized(unit, layout))
+        return lib->spReflectionTypeLayout_getKind(layout) == SPYI_SL_KIND_STRUCT
+                   ? spyi_sl_cuda_struct_size(unit, layout)
+                   : 16;
+    return lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
+}
+
+size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_cuda_params *params) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(param);
+    if (params->moved) return spyi_sl_cuda_place(unit, layout, &params->end);
+    size_t at = lib->spReflectionVariableLayout_GetOffset(param, SPYI_SL_CATEGORY_UNIFORM),
+           size = spyi_sl_cuda_size(unit, layout);
+    params->moved = spyi_sl_has_unsized(unit, layout);
+    if (size) params->end = at + size;
+    return at;
+}
+
 static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
                                 const spyi_sl_at *at) {
     unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
+    bool moved = w->cuda && spyi_sl_has_unsized(w->unit, layout);
     for (unsigned i = 0; i < count && !w->failed; ++i) {
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
@@ -90,6 +165,9 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
             inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
+        if (moved) // what reflection says is added to that again
+            inner.offset += spyi_sl_cuda_field(w->unit, layout, !*path, i) -
+                            w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
         spyi_text_free(&full);
     }
@@ -119,11 +197,38 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
-    at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
-                                                       SPYI_SL_CATEGORY_UNIFORM);
+    spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
+    at.data_size = w->cuda ? spyi_sl_cuda_size(w->unit, held)
+                           : lib->spReflectionTypeLayout_GetSize(held, SPYI_SL_CATEGORY_UNIFORM);
     if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
+}
+
+// CUDA: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data are a tensor's: they
+// are given as a StructuredBuffer is, which is laid out so too.
+static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
+                                const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_text text = { NULL, 0, 0 };
+    if (!spyi_type_is_unsized(type)) {
+        const spyi_type *element =
+            spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetElementType(slang), false);
+        bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && at->data_size > 0;
+        spyi_text_add(&text, "StructuredBuffer<%s>", element->name);
+        if (plain) type = spyi_type_other(w->unit->compiler->types, spyi_text_str(&text));
+        spyi_sl_add_input(w, plain ? SPYI_INPUT_DATA : SPYI_INPUT_FOREIGN, path, type, at);
+    } else {
+        spyi_sl_at inner = *at;
+        spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, at);
+        spyi_sl_add_uniform(w, &inner, at->holder, 0);
+        inner.offset = 0;
+        spyi_text_add(&text, "%s[]", path);
+        if (!w->failed)
+            spyi_sl_add_input(w, SPYI_INPUT_DATA, spyi_text_str(&text), type->fields[0].type, &inner);
+        if (!w->failed) w->inputs->items[w->inputs->count - 1].elements = true;
+    }
+    spyi_text_free(&text);
 }
 
 // A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
@@ -131,6 +236,10 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
                                  const spyi_type *type, const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
     bool array = spyi_type_is_bound_array(type);
+    if (spyi_type_is_unsized(type)) {
+        spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, at);
+        return;
+    }
     uint32_t count = array ? type->field_count : 1;
     if (array) {
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);
@@ -191,9 +300,12 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
-    if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
+    if (w->cuda && spyi_sl_is_unsized(w->unit, slang)) {
+        spyi_sl_add_unsized(w, slang, path, type, &at);
+    } else if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
-    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY && type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
+    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY &&
+               type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
@@ -235,18 +347,21 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
         at.entry_set =
             lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
     }
+    spyi_sl_cuda_params params = { 0, false };
     for (unsigned i = 0; i < count && !w.failed; ++i) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
+        if (w.cuda && p) // what reflection says is added to that again
+            at.offset = spyi_sl_cuda_param(unit, p, &params) -
+                        lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
         if (name) spyi_sl_walk_input(&w, p, name, at);
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
     spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
     if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
-        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
-                            lib->spReflectionTypeLayout_GetSize(whole, SPYI_SL_CATEGORY_UNIFORM));
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE, spyi_sl_cuda_size(unit, whole));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
@@ -289,6 +404,13 @@ const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
     }
     spyi_global_unlock();
     return unit->inputs_known ? &unit->inputs : NULL;
+}
+
+bool spyi_inputs_unsized(const spyi_inputs *inputs) {
+    bool unsized = false;
+    for (uint32_t i = 0; i < inputs->count; ++i)
+        unsized = unsized || spyi_type_is_unsized(inputs->items[i].type);
+    return unsized;
 }
 
 void spyi_inputs_free(spyi_inputs *inputs) {

@@ -171,6 +171,16 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Whether it is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
+SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // T[]
+// Bytes of a variable of that layout in CUDA code.
+SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
+// Where an entry point's parameters lie, asked for one after another; all zero before the first.
+typedef struct spyi_sl_cuda_params {
+    size_t end;
+    bool moved; // an unsized array came before
+} spyi_sl_cuda_params;
+SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param,
+                                  spyi_sl_cuda_params *params);
 // Has types that only a link completes known as without layout, before libslang is asked for one.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);

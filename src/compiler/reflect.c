@@ -280,6 +280,16 @@ static int64_t spyi_sl_printed_count(const char *name) {
     return whole && count > 0 && count < (1ll << 40) ? (int64_t)count : 0;
 }
 
+bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_ARRAY) return false;
+    spyi_text name = { NULL, 0, 0 };
+    spyi_sl_full_name(unit, slang, &name);
+    bool unsized = name.size > 2 && strcmp(name.data + name.size - 2, "[]") == 0;
+    spyi_text_free(&name);
+    return unsized;
+}
+
 bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang) {
     if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_RESOURCE) return false;
     unsigned shape = lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK;
@@ -334,6 +344,10 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
         else if (spyi_sl_is_buffer(lib, inner) && count >= 1 && count <= SPYI_MOST_SLOTS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
+        else if (spyi_sl_is_unsized(unit, slang) &&
+                 (spyi_sl_is_buffer(lib, inner) ||
+                  lib->spReflectionType_GetKind(inner) == SPYI_SL_KIND_CONSTANT_BUFFER))
+            type = spyi_type_unsized(types, name, element);
         break;
     }
     case SPYI_SL_KIND_ENUM: {

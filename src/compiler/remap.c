@@ -403,8 +403,9 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         spyi_text_add(messages,
                       "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
                       "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
-                      "ParameterBlock and plain data can",
-                      input ? input->path : "?", input ? input->type->display : "?");
+                      "ParameterBlock and plain data can%s",
+                      input ? input->path : "?", input ? input->type->display : "?",
+                      input && spyi_type_is_unsized(input->type) ? SPYI_UNSIZED_REFUSED : "");
         return false;
     }
     if (pushed <= 1) return true;

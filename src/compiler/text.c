@@ -52,12 +52,11 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
         uint32_t uniform = bindings[i].binding;
         if (!spyi_text_uses(body, p)) continue;
         if (p->kind == SPYI_INPUT_FOREIGN) {
-            spyi_text_add(
-                messages,
-                "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can; for "
-                "CUDA Slang has no code for typed buffers",
-                p->path, p->type->display);
+            spyi_text_add(messages,
+                          "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                          "StructuredBuffer, ByteAddressBuffer, arrays of them, ConstantBuffer, "
+                          "ParameterBlock and plain data can; for CUDA Slang has no code for typed buffers",
+                          p->path, p->type->display);
             return false;
         }
         if (p->kind != SPYI_INPUT_DATA || uniform >= inputs->uniform_count) continue;

@@ -357,6 +357,18 @@ bool spyi_type_is_bound_array(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
 }
 
+const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element) {
+    spyi_field field;
+    memset(&field, 0, sizeof field);
+    field.name = "[]";
+    field.type = element->element ? spyi_type_other(types, element->name) : element;
+    return spyi_type_opaque(types, name, &field, 1);
+}
+
+bool spyi_type_is_unsized(const spyi_type *type) {
+    return spyi_type_is_bound_array(type) && type->fields[0].name[1] == ']';
+}
+
 const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name);

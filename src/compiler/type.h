@@ -72,6 +72,13 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
 SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type);
+// The same without a size, of what the caller gives: with one field "[]", which stands for all. The elements are buffers, or
+// ConstantBuffers, which then are types without parts, as each is given by a tensor.
+SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
+SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
+#define SPYI_UNSIZED_REFUSED                                                                                 \
+    "; an array without a size needs descriptor arrays of run-time size, which this backend has not (CUDA "  \
+    "does without): give it a size"
 // ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the

@@ -534,6 +534,9 @@ struct RWByteAddressBuffer {
     template<class T> D_ void Store(size_t i, T v) const { *(T *)((char *)data + i) = v; }
     D_ uint Load(size_t i) const { return Load<uint>(i); }
     template<class T> D_ T *_getPtrAt(size_t i) const { return (T *)((char *)data + i); }
+    template<class T> D_ RWStructuredBuffer<T> asStructuredBuffer() const {
+        return RWStructuredBuffer<T>{ (T *)data, sizeInBytes / sizeof(T) };
+    }
     D_ void GetDimensions(uint *n) const { *n = (uint)sizeInBytes; }
 };
 struct ByteAddressBuffer : RWByteAddressBuffer {};

@@ -51,7 +51,7 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     out->block_size = entry->block_size;
     for (uint32_t i = 0; limits->target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
-        if (!spyi_type_is_bound_array(leaf->type)) continue;
+        if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
         spyi_text_add(error,
                       "'%s': on CUDA a shader takes no array of buffers as its own parameter; make it a global, or a "
                       "member of a ConstantBuffer",

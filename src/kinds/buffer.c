@@ -1,18 +1,21 @@
 // Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
 // is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
-// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out.
+// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out. A
+// ConstantBuffer<T> that is an element of an unsized array is a tensor's address alone.
 #include "kinds/kinds.h"
 
 static const struct spyi_buffer_family {
     const char *name;
     bool typed, texels, writes; // its elements have a type; they are texels
+    bool one;                   // it is the address of one element
 } spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false, false },
-    { "RWStructuredBuffer", true, false, true },
-    { "ByteAddressBuffer", false, false, false },
-    { "RWByteAddressBuffer", false, false, true },
-    { "Buffer", true, true, false },
-    { "RWBuffer", true, true, true },
+    { "StructuredBuffer", true, false, false, false },
+    { "RWStructuredBuffer", true, false, true, false },
+    { "ByteAddressBuffer", false, false, false, false },
+    { "RWByteAddressBuffer", false, false, true, false },
+    { "Buffer", true, true, false, false },
+    { "RWBuffer", true, true, true, false },
+    { "ConstantBuffer", true, false, false, true },
 };
 
 static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
@@ -34,9 +37,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
-    leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
-    leaf->field_size = leaf->binds ? 0 : 16;
+    bool spirv = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    if (!good || (family->texels && !spirv) || (family->one && spirv)) return false;
+    leaf->binds = spirv;
+    leaf->field_size = leaf->binds ? 0 : family->one ? 8 : 16;
     leaf->field_align = 8;
     leaf->reads = true;
     leaf->writes = family->writes;
@@ -86,7 +90,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
         const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
         uint64_t parts[2] = { t->storage->chunk.address + at, size };
         if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
-        memcpy(field, parts, sizeof parts);
+        memcpy(field, parts, leaf->field_size);
     }
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
@@ -123,6 +127,30 @@ static const spyi_value_kind spyi_holder_kind = {
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
     return &spyi_holder_kind;
+}
+
+static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    uint64_t parts[2] = { 0, value->child_count };
+    if (field) memcpy(field, parts, sizeof parts);
+    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type));
+    return false;
+}
+
+static const spyi_value_kind spyi_unsized_kind = {
+    "unsized array", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_unsized_pack
+};
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void) {
+    return &spyi_unsized_kind;
+}
+
+SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type) {
+    spyi_type_parts parts;
+    spyi_split_type(type->fields[0].type->name, &parts);
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
+    spyi_free_parts(&parts);
+    return family && family->one ? 8 : 16;
 }
 
 SPYI_FN bool spyi_is_typed_buffer(const char *base) {

@@ -280,6 +280,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
+    if (spyi_type_is_unsized(type))
+        return "; it takes a struct of tensors, as many as there are to be elements";
     if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);

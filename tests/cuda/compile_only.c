@@ -93,16 +93,37 @@ static void work(void *arg) {
     }
 }
 
-// The kernel's text, and behind it a check that the compiler lays the block of parameters out as the library fills it.
+// A check that an array without a size, among the global parameters, lies where the library puts some address.
+static void check_unsized(const spyi_kernel_desc *desc, const char *text, spyi_text *out) {
+    const char *line = strstr(text, "struct GlobalParams_0"), *end = line ? strstr(line, "};") : NULL;
+    for (; line && end && line < end; line = strchr(line, '\n') + 1) {
+        char used[200], name[100];
+        size_t length = strcspn(line, "\n"), from = length;
+        if (strncmp(line, "    Array<", 10) != 0 || !length || !(memmem(line, length, "Buffer", 6) || memmem(line, length, "*>", 2))) continue;
+        while (line[from - 1] != ' ') from--;
+        snprintf(name, sizeof name, "%.*s", (int)(length - from - 1), line + from);
+        snprintf(used, sizeof used, "globalParams_0->%s", name);
+        if (!strstr(end, used)) continue;
+        spyi_text_add(out, "static_assert(0");
+        for (uint32_t i = 0; i < desc->uniform_count; i++) {
+            uint32_t holder = desc->uniform_places[i].holder;
+            if (holder < desc->uniform_count && desc->uniform_places[holder].holder == SPYI_HOLDER_NONE)
+                spyi_text_add(out, " || __INTADDR__(&((GlobalParams_0 *)0)->%s) == %u", name, desc->uniform_places[i].offset);
+        }
+        spyi_text_add(out, ", \"the place of %s\");\n", name);
+    }
+}
+
+// The kernel's text, and behind it checks that the compiler lays parameters out as the library fills them.
 static char *with_check(const spyi_kernel_desc *desc) {
     const char *text = (const char *)desc->code, *block = strstr(text, "struct SpyiBlock_0");
-    size_t room = desc->code_size + 100;
-    char *code = (char *)malloc(room);
-    int size = snprintf(code, room, "%s", text);
+    spyi_text code = { NULL, 0, 0 };
+    spyi_text_add_n(&code, text, strlen(text));
+    spyi_text_add(&code, "\n");
     if (block && desc->block_size)
-        snprintf(code + size, room - (size_t)size, "\nstatic_assert(sizeof(SpyiBlock_0) == %u, \"the block's size\");\n",
-                 (unsigned)desc->block_size);
-    return code;
+        spyi_text_add(&code, "static_assert(sizeof(SpyiBlock_0) == %u, \"the block's size\");\n", (unsigned)desc->block_size);
+    check_unsized(desc, text + desc->prelude_size, &code);
+    return code.data;
 }
 
 // The library compiles each text of a device once; many devices of a program make the same ones.

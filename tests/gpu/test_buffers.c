@@ -381,6 +381,240 @@ static void test_array_params(void **state) {
     }
 }
 
+// >>arrays without a size
+
+static const char unsized_source[] =
+    "struct P { int n; float3 c; bool b; }\n"
+    "struct S { float scale; StructuredBuffer<float> inner[]; }\n"
+    "uniform float before;\n"
+    "RWStructuredBuffer<float> open[];\n"
+    "ByteAddressBuffer bytes[];\n"
+    "RWByteAddressBuffer words[];\n"
+    "uniform float3 after;\n"
+    "ConstantBuffer<P> cbs[];\n"
+    "ConstantBuffer<float4> fours[];\n"
+    "ParameterBlock<S> set;\n"
+    "uniform float values[];\n"
+    "StructuredBuffer<float3> threes[];\n"
+    "float picked(int k, int i) { return open[k][i] * before + bytes[k].Load<float>(4 * i) + cbs[k].c.y + cbs[k].n + (cbs[k].b ? 100 : 0) + fours[k].w\n"
+    "    + set.inner[k][i] * set.scale + values[k] + threes[k][i].z + after.y; }\n"
+    "void moved(int k, int j, int i) { open[k][i] = open[j][63 - i]; }\n"
+    "void counted(int k, int v) { words[k].InterlockedAdd(4 * (v % 4), 1); }\n"
+    "float one_of(StructuredBuffer<float> b[], int k, int i) { return b[k][i]; }\n"
+    "void put(int k, RWStructuredBuffer<float> to[], StructuredBuffer<float> last, int i) { to[k][i] = last[i]; }\n"
+    "float held(ConstantBuffer<S> s, int k, int i) { return s.inner[k][i] + s.scale; }\n"
+    "void plain(uint3 t : SV_DispatchThreadID, StructuredBuffer<float> b[], int k, RWStructuredBuffer<float> to) { to[t.x] = b[k][t.x]; }\n"
+    "[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
+    "void shader(uint3 t : SV_DispatchThreadID, uniform float add, uniform StructuredBuffer<float> b[], uniform int k, uniform bool twice,\n"
+    "            uniform RWStructuredBuffer<float> to[], uniform StructuredBuffer<float> x, uniform float3 v)\n"
+    "{ to[k / 2][t.x] = b[k][t.x] * (twice ? 2 : 1) + add + x[t.x] + v.z; }\n";
+
+enum { UNSIZED = 70 }; // more than fit into a descriptor set of a fixed size
+
+typedef struct unsized {
+    float open[UNSIZED][MANY], bytes[UNSIZED][MANY], inner[UNSIZED][MANY], threes[UNSIZED][3 * MANY], fours[UNSIZED][4], values[UNSIZED];
+    struct { int32_t n; float c[3]; bool b; } parts[UNSIZED];
+    spy_tensor *values_tensor, *t[6][UNSIZED];
+    spy_arg args[6][UNSIZED];
+} unsized;
+
+static void random_floats(float *to, size_t count) {
+    for (size_t i = 0; i < count; i++) to[i] = random_float();
+}
+
+static unsized *make_unsized(spy_module *m) {
+    unsized *u = (unsized *)calloc(1, sizeof *u);
+    assert_non_null(u);
+    random_floats(u->open[0], UNSIZED * MANY);
+    random_floats(u->bytes[0], UNSIZED * MANY);
+    random_floats(u->inner[0], UNSIZED * MANY);
+    random_floats(u->threes[0], UNSIZED * MANY * 3);
+    random_floats(u->fours[0], UNSIZED * 4);
+    random_floats(u->values, UNSIZED);
+    u->values_tensor = floats(SPY_SHAPE(UNSIZED), u->values);
+    for (int k = 0; k < UNSIZED; k++) {
+        u->parts[k].n = (int32_t)(random_bits() % 100);
+        random_floats(u->parts[k].c, 3);
+        u->parts[k].b = random_bits() % 2;
+        u->t[0][k] = floats(SPY_SHAPE(MANY), u->open[k]);
+        u->t[1][k] = floats(SPY_SHAPE(MANY), u->bytes[k]);
+        u->t[2][k] = floats(SPY_SHAPE(MANY), u->inner[k]);
+        u->t[3][k] = floats(SPY_SHAPE(MANY, 3), u->threes[k]);
+        u->t[4][k] = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "float4", NULL, SPY_SHAPE(1), u->fours[k]));
+        u->t[5][k] = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "P", m, SPY_SHAPE(1), &u->parts[k]));
+        for (int w = 0; w < 6; w++) u->args[w][k] = spy_arg_tensor(NULL, u->t[w][k]);
+    }
+    return u;
+}
+
+static void free_unsized(unsized *u) {
+    for (int k = 0; k < 6 * UNSIZED; k++) spy_release_tensor(u->t[k / UNSIZED][k % UNSIZED]);
+    spy_release_tensor(u->values_tensor);
+    free(u);
+}
+
+// CUDA has them; other devices say that they do not.
+static bool refuses_unsized(spy_module *m) {
+    float data[4] = { 0 }, r;
+    if (gpu_is_cuda()) return false;
+    spy_tensor *x = floats(SPY_SHAPE(4), data);
+    spy_arg list = spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, x))), k = spy_arg_i32("k", 0), i = spy_arg_i32("i", 0), out = spy_out_f32("_result", &r);
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call(fn(m, "one_of"), SPY_ARGS(list, k, i, out)), "'b'", "StructuredBuffer<float>[]", "descriptor arrays of run-time size", "give it a size");
+    list.name = "open";
+    spy_call_options o = globals_of(SPY_ARGS(list));
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_with(fn(m, "moved"), SPY_ARGS(k, spy_arg_i32("j", 0), i), &o), "'open'", "give it a size");
+    FAILS(SPY_ERROR_COMPILE, spy_call(fn(m, "moved"), SPY_ARGS(k, spy_arg_i32("j", 0), i)), "'open'", "cannot be given", "give it a size");
+    spy_release_tensor(x);
+    return true;
+}
+
+static void test_unsized_globals(void **state) {
+    (void)state;
+    need_device();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "unsized_globals", unsized_source));
+    if (refuses_unsized(m)) return;
+    unsized *u = make_unsized(m);
+    const float after[3] = { 4, 5, 6 };
+    int32_t index[MANY], words[4];
+    float got[MANY];
+    for (int i = 0; i < MANY; i++) index[i] = i;
+    spy_arg all = spy_arg_array("i", SPY_INT32, SPY_SHAPE(MANY), index), out = spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(MANY), got);
+    spy_tensor *counts = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), (const int32_t[4]){ 0, 0, 0, 0 }));
+    uint64_t built = 0;
+    int rounds = (int)test_count(100);
+    for (int n = 0; n < rounds; n++) { // lists of any length, from anywhere
+        size_t count = n % 3 == 2 ? 1 + random_bits() % UNSIZED : 1 + random_bits() % 6, first = random_bits() % (UNSIZED - count + 1);
+        int k = (int)(random_bits() % count);
+        spy_args lists[6];
+        for (int w = 0; w < 6; w++) lists[w] = (spy_args){ &u->args[w][first], count };
+        spy_arg inner = spy_arg_struct("inner", lists[2]), set = spy_arg_struct("set", SPY_ARGS(inner, spy_arg_f32("scale", 2)));
+        spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", lists[0]), spy_arg_struct("bytes", lists[1]), spy_arg_f32n("after", 3, after), spy_arg_f32("before", 3), set,
+                                                 spy_arg_struct("threes", lists[3]), spy_arg_struct("fours", lists[4]), spy_arg_struct("cbs", lists[5]), spy_arg_tensor("values", u->values_tensor)));
+        OK(spy_call_with(fn(m, "picked"), SPY_ARGS(spy_arg_i32("k", k), all, out), &o));
+        size_t f = first + (size_t)k;
+        for (int i = 0; i < MANY; i++)
+            assert_float_equal(got[i], u->open[f][i] * 3 + u->bytes[f][i] + u->parts[f].c[1] + (float)u->parts[f].n + (u->parts[f].b ? 100 : 0) + u->fours[f][3] + u->inner[f][i] * 2 + u->values[k] + u->threes[f][3 * i + 2] + 5, 1e-2);
+        if (n == 0) built = spy_get_device_stats(gpu_device).kernels_built;
+    }
+    assert_int_equal(spy_get_device_stats(gpu_device).kernels_built, built); // one kernel for all lengths
+    // What one list writes another one reads, directly and from a list of calls.
+    for (int how = 0; how < 3; how++) {
+        spy_command_list *list = how ? MADE(spy_command_list, spy_create_command_list(gpu_device, NULL)) : NULL;
+        uint32_t picks[40][3];
+        for (int n = 0; n < 40; n++) {
+            spy_arg few[3];
+            for (int w = 0; w < 3; w++) few[w] = u->args[0][picks[n][w] = random_bits() % 5];
+            spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", (spy_args){ few, 2 + (size_t)n % 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", 3, after), spy_arg_tensor("values", u->values_tensor)));
+            o.append_to = list;
+            if (picks[n][0] == picks[n][1]) picks[n][0] = UNSIZED;
+            else OK(spy_call_with(fn(m, "moved"), SPY_ARGS(spy_arg_i32("k", 0), spy_arg_i32("j", 1), spy_arg_tensor("i", MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(MANY), index)))), &o));
+        }
+        if (list) OK(spy_list_finish(list));
+        for (int round = 0; round < (list ? 3 : 1); round++) { // the second time as a graph
+            if (list) OK(spy_list_submit(list));
+            for (int n = 0; n < 40; n++)
+                for (int i = 0; i < MANY && picks[n][0] < UNSIZED; i++) u->open[picks[n][0]][i] = u->open[picks[n][1]][MANY - 1 - i];
+        }
+        for (int k = 0; k < 5; k++) {
+            OK(spy_tensor_read(u->t[0][k], got, sizeof got));
+            assert_memory_equal(got, u->open[k], sizeof got);
+        }
+        spy_release_command_list(list);
+    }
+    spy_arg two[2] = { u->args[1][0], spy_arg_tensor(NULL, counts) };
+    spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("words", (spy_args){ two, 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", 3, after), spy_arg_tensor("values", u->values_tensor)));
+    all.name = "v";
+    OK(spy_call_with(fn(m, "counted"), SPY_ARGS(spy_arg_i32("k", 1), all), &o));
+    OK(spy_tensor_read(counts, words, sizeof words));
+    for (int i = 0; i < 4; i++) assert_int_equal(words[i], MANY / 4);
+    free_unsized(u);
+}
+
+static void test_unsized_params(void **state) {
+    (void)state;
+    need_device();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "unsized_params", unsized_source));
+    if (refuses_unsized(m)) return;
+    unsized *u = make_unsized(m);
+    const float v[3] = { 1, 2, 3 };
+    int32_t index[MANY];
+    float got[MANY];
+    for (int i = 0; i < MANY; i++) index[i] = i;
+    spy_arg all = spy_arg_array("i", SPY_INT32, SPY_SHAPE(MANY), index), out = spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(MANY), got);
+    spy_tensor *to[UNSIZED / 2 + 1];
+    spy_arg to_args[UNSIZED / 2 + 1];
+    for (int k = 0; k <= UNSIZED / 2; k++) to_args[k] = spy_arg_tensor(NULL, to[k] = floats(SPY_SHAPE(MANY), NULL));
+    uint64_t built = 0;
+    int rounds = (int)test_count(30);
+    for (int n = 0; n < rounds; n++) {
+        size_t count = 1 + random_bits() % UNSIZED;
+        int k = (int)(random_bits() % count);
+        spy_arg b = spy_arg_struct("b", (spy_args){ u->args[0], count }), inner = spy_arg_struct("inner", (spy_args){ u->args[0], count });
+        spy_arg which = spy_arg_i32("k", k), s = spy_arg_struct("s", SPY_ARGS(spy_arg_f32("scale", 7), inner));
+        OK(spy_call(fn(m, "one_of"), SPY_ARGS(b, which, all, out)));
+        for (int i = 0; i < MANY; i++) assert_float_equal(got[i], u->open[k][i], 0);
+        OK(spy_call(fn(m, "held"), SPY_ARGS(s, which, all, out)));
+        for (int i = 0; i < MANY; i++) assert_float_equal(got[i], u->open[k][i] + 7, 0);
+        OK(spy_call(fn(m, "put"), SPY_ARGS(spy_arg_i32("k", k / 2), spy_arg_struct("to", (spy_args){ to_args, UNSIZED / 2 }), spy_arg_tensor("last", u->t[2][k]), all)));
+        OK(spy_tensor_read(to[k / 2], got, sizeof got));
+        assert_memory_equal(got, u->inner[k], sizeof got);
+        OK(spy_dispatch(fn(m, "plain"), sixty_four, SPY_ARGS(b, which, spy_arg_tensor("to", to[0])), NULL));
+        OK(spy_tensor_read(to[0], got, sizeof got));
+        assert_memory_equal(got, u->open[k], sizeof got);
+        spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("before", 1), spy_arg_tensor("values", u->values_tensor)));
+        OK(spy_dispatch(fn(m, "shader"), sixty_four, SPY_ARGS(spy_arg_f32("add", 10), b, which, spy_arg_bool("twice", n % 2), spy_arg_struct("to", (spy_args){ to_args, (size_t)k / 2 + 1 }),
+                                                              spy_arg_tensor("x", u->t[2][0]), spy_arg_f32n("v", 3, v)), &o));
+        OK(spy_tensor_read(to[k / 2], got, sizeof got));
+        for (int i = 0; i < MANY; i++) assert_float_equal(got[i], u->open[k][i] * (float)(1 + n % 2) + 10 + u->inner[0][i] + 3, 0);
+        if (n == 0) built = spy_get_device_stats(gpu_device).kernels_built;
+    }
+    assert_int_equal(spy_get_device_stats(gpu_device).kernels_built, built);
+    free_unsized(u);
+}
+
+static void test_bad_unsized(void **state) {
+    (void)state;
+    need_device();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "bad_unsized",
+                                                "StructuredBuffer<float> open[];\n"
+                                                "Texture2D pictures[];\n"
+                                                "float opened(int i) { return open[1][i]; }\n"
+                                                "float pictured(int i) { return pictures[1].Load(int3(i, 0, 0)).x; }\n"
+                                                "float one_of(StructuredBuffer<float> b[], int i) { return b[0][i]; }\n"));
+    float data[24] = { 1 }, r = 0;
+    spy_arg i = spy_arg_i32("i", 0), out = spy_out_f32("_result", &r);
+    spy_call_options o = globals_of(SPY_NO_ARGS);
+    FAILS(SPY_ERROR_COMPILE, spy_call_with(fn(m, "pictured"), SPY_ARGS(i, out), &o), "'pictures'", "cannot be given");
+    if (!gpu_is_cuda()) return; // test_unsized_params has the refusals
+    spy_tensor *x = floats(SPY_SHAPE(24), data), *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), data)), *none = floats(SPY_SHAPE(0), NULL);
+    spy_tensor *rows = floats(SPY_SHAPE(4, 6), data), *column = MADE(spy_tensor, spy_create_slice(rows, 1, 0, 4, 2));
+    spy_arg one = spy_arg_tensor(NULL, x);
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call_with(fn(m, "opened"), SPY_ARGS(i, out), &o), "'open'", "not given");
+#define OPEN(...) (o = globals_of(SPY_ARGS(__VA_ARGS__)), spy_call_with(fn(m, "opened"), SPY_ARGS(i, out), &o))
+#define LIST(name, ...) spy_arg_struct(name, SPY_ARGS(__VA_ARGS__))
+#define ONE(b) spy_call(fn(m, "one_of"), SPY_ARGS(b, i, out))
+    FAILS(SPY_ERROR_TYPE_MISMATCH, OPEN(LIST("open", one, spy_arg_tensor(NULL, ints))), "'open[1]'", "StructuredBuffer<float>", "int");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, OPEN(spy_arg_tensor("open", x)), "'open'", "a struct of tensors");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, OPEN(LIST("open", one, spy_arg_tensor(NULL, NULL))), "expected a tensor, got NULL");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, OPEN(LIST("open", one, spy_arg_tensor(NULL, none))), "'open[1]'", "at least one element");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, OPEN(LIST("open", spy_arg_tensor(NULL, column), one)), "'open[0]'", "next to each other");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, OPEN(LIST("open", one, one), spy_arg_tensor("open[5]", x)), "'open[5]'", "2 elements");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, ONE(LIST("b", one, spy_arg_f32(NULL, 1))), "'b[1]'", "number");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, ONE(spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(24), data)), "'b'", "a struct of tensors");
+    spy_device_desc d = gpu_desc();
+    spy_device *other = gpu_open(&d);
+    if (other) {
+        spy_tensor *foreign = gpu_tensor(other, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data);
+        FAILS(SPY_ERROR_INVALID_ARGUMENT, ONE(LIST("b", one, spy_arg_tensor(NULL, foreign))), "another device");
+        spy_release_device(other);
+    }
+    OK(ONE(LIST("b", one))); // the device works on as before
+    assert_float_equal(r, 1, 0);
+#undef OPEN
+#undef LIST
+#undef ONE
+}
+
 // >>order
 
 static const char order_source[] =
@@ -521,13 +755,11 @@ static void test_bad_arrays(void **state) {
                                                 "struct Pair { StructuredBuffer<float> b; float x; }\n"
                                                 "StructuredBuffer<float> tables[3];\n"
                                                 "StructuredBuffer<float> square[2][2];\n"
-                                                "StructuredBuffer<float> open[];\n"
                                                 "StructuredBuffer<float> many[100];\n"
                                                 "Texture2D pictures[2];\n"
                                                 "Pair pairs[2];\n"
                                                 "float looked_up(int k, int i) { return tables[k][i]; }\n"
                                                 "float squared(int i) { return square[0][1][i]; }\n"
-                                                "float opened(int i) { return open[1][i]; }\n"
                                                 "float many_of(int i) { return many[1][i]; }\n"
                                                 "float pictured(int i) { return pictures[1].Load(int3(i, 0, 0)).x; }\n"
                                                 "float paired(int i) { return pairs[1].b[i]; }\n"
@@ -553,7 +785,7 @@ static void test_bad_arrays(void **state) {
     o = globals_of(SPY_ARGS(spy_arg_tensor("tables", x)));
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call_with(looked_up, SPY_ARGS(k, i, out), &o), "'tables'");
     static const char *const refused[][2] = {
-        { "squared", "'square'" }, { "opened", "'open'" }, { "many_of", "'many'" }, { "pictured", "'pictures'" }, { "paired", "'pairs'" },
+        { "squared", "'square'" }, { "many_of", "'many'" }, { "pictured", "'pictures'" }, { "paired", "'pairs'" },
     };
     o = globals_of(SPY_NO_ARGS);
     for (size_t n = 0; n < sizeof refused / sizeof *refused; n++)
@@ -592,6 +824,9 @@ int main(void) {
         cmocka_unit_test(test_typed),
         cmocka_unit_test(test_array_globals),
         cmocka_unit_test(test_array_params),
+        cmocka_unit_test(test_unsized_globals),
+        cmocka_unit_test(test_unsized_params),
+        cmocka_unit_test(test_bad_unsized),
         cmocka_unit_test(test_hazards),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_bad_typed),
