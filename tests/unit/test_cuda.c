@@ -9,7 +9,7 @@
 #include "compiler/type.h"
 #include "cuda/internal.h"
 #endif
-#include "fake_cuda/fake_cuda.h"
+#include "fake_cuda/fake_device.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -505,7 +505,7 @@ static void test_descs(void **state) {
 
 // >>contexts: on a driver without a GPU, which is found under the real one's name once it is loaded, so the last tests here
 
-static char fake_path[512];
+static const char *fake_path;
 static int (*cu_create)(void **context, unsigned flags, int device);
 static int (*cu_destroy)(void *context);
 static int (*cu_current)(void **context);
@@ -529,13 +529,10 @@ static void load_fake_driver(void) {
     memcpy(&cu_destroy, &destroy, sizeof destroy);
     memcpy(&cu_current, &current, sizeof current);
     memcpy(&cu_pop, &pop, sizeof pop);
-    void *stream = symbol_of(library, "cuStreamCreate"), *get = symbol_of(library, "fake_cuda_state"),
-         *end = symbol_of(library, "cuStreamDestroy_v2");
-    fake_cuda *(*state)(void);
+    void *stream = symbol_of(library, "cuStreamCreate"), *end = symbol_of(library, "cuStreamDestroy_v2");
     memcpy(&cu_stream, &stream, sizeof stream);
     memcpy(&cu_stream_destroy, &end, sizeof end);
-    memcpy(&state, &get, sizeof get);
-    fake = state();
+    fake = fake_cuda_state_at(fake_path);
 }
 
 static void *current_context(void) {
@@ -680,9 +677,8 @@ static void test_other_streams(void **state) {
 }
 
 int main(int count, char **words) {
-    const char *slash = strrchr(words[0], '/'); // the driver lies beside this program's folder
     (void)count;
-    snprintf(fake_path, sizeof fake_path, "%.*s/../fake_cuda.so", slash ? (int)(slash - words[0]) : 1, slash ? words[0] : ".");
+    fake_path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_driver), cmocka_unit_test(test_wrong_driver),
                                         cmocka_unit_test(test_missing_nvrtc), cmocka_unit_test(test_open_nvrtc),
                                         cmocka_unit_test(test_compile), cmocka_unit_test(test_options), cmocka_unit_test(test_layouts),

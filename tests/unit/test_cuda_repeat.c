@@ -16,7 +16,6 @@ static const char source[] = "uint step(uint x, uint a, uint b) { return x * a +
 typedef struct side {
     spy_device *device;
     spy_module *module;
-    void *stream; // of the program
 } side;
 
 static const char *path;
@@ -60,8 +59,7 @@ static void open_sides(bool given_stream) {
         memset(&m, 0, sizeof m);
         cuda.driver_library = path;
         cuda.plain_launches = i == 0;
-        sides[i].stream = given_stream ? malloc(1) : NULL;
-        cuda.stream = sides[i].stream;
+        cuda.stream = given_stream ? SPY_CUDA_STREAM_LEGACY : NULL;
         d.backend = spy_cuda_backend();
         d.backend_desc = &cuda;
         sides[i].device = spy_create_device(&d);
@@ -78,10 +76,7 @@ static void open_sides(bool given_stream) {
 }
 
 static void close_sides(void) {
-    for (int i = 0; i < 2; i++) {
-        spy_release_device(sides[i].device);
-        free(sides[i].stream);
-    }
+    for (int i = 0; i < 2; i++) spy_release_device(sides[i].device);
     assert_int_equal(fake->graphs, 0);
     assert_int_equal(fake->execs, 0);
     assert_int_equal(fake->allocations, 0);

@@ -9,7 +9,7 @@
 #include "api/list.h"
 #include "cuda/internal.h"
 #endif
-#include "fake_cuda/fake_cuda.h"
+#include "fake_cuda/fake_device.h"
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -78,7 +78,8 @@ typedef struct turn_globals { // the kernel's own before the module's
 
 static const char *const of_globals[] = { "gain_0;", "block_0;", "unused_0;", "last_0;", "Array<RWStructuredBuffer<float>>  open_0;", "Array<ByteAddressBuffer>  bytes_0;", "Array<P_0*>  cbs_0;", "values_0;", NULL };
 
-static char fake_path[512], folder[] = "/tmp/spy_unsized_XXXXXX";
+static const char *fake_path;
+static char folder[] = "/tmp/spy_unsized_XXXXXX";
 static fake_cuda *fake;
 static spy_device *device, *other;
 static spy_module *module;
@@ -169,11 +170,8 @@ static int open_device(void **state) {
     m.source = source;
     module = spy_load_module(device, &m);
     if (!module) fail_msg("%s", spy_take_error(device).message);
-    void *library = dlopen(fake_path, RTLD_NOW | RTLD_LOCAL), *symbol = library ? dlsym(library, "fake_cuda_state") : NULL;
-    fake_cuda *(*get)(void);
-    assert_non_null(symbol);
-    memcpy(&get, &symbol, sizeof symbol);
-    fake = get();
+    fake = fake_cuda_state_at(fake_path);
+    assert_non_null(fake);
     chance_state = getenv("SPY_TEST_SEED") ? strtoull(getenv("SPY_TEST_SEED"), NULL, 10) : (uint64_t)time(NULL);
     print_message("SPY_TEST_SEED=%llu\n", (unsigned long long)chance_state);
     fake->random = chance_state;
@@ -504,14 +502,8 @@ static void test_bad(void **state) {
 }
 
 int main(int count, char **words) {
-    const char *slash = strrchr(words[0], '/'); // the driver lies beside this program's folder
     (void)count;
-    snprintf(fake_path, sizeof fake_path, "%.*s/../fake_cuda.so", slash ? (int)(slash - words[0]) : 1, slash ? words[0] : ".");
-    if (fake_path[0] != '/') { // dlopen searches for names without a slash
-        char here[256], path[sizeof fake_path];
-        memcpy(path, fake_path, sizeof path);
-        if (getcwd(here, sizeof here)) snprintf(fake_path, sizeof fake_path, "%.200s/%.300s", here, path);
-    }
+    fake_path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_globals), cmocka_unit_test(test_params), cmocka_unit_test(test_entry), cmocka_unit_test(test_order), cmocka_unit_test(test_bad),
     };
