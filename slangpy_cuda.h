@@ -1745,20 +1745,36 @@ static void spyi_add_functions(const char *from, const char *end, spyi_text *out
     spyi_text_add_n(out, from, (size_t)(end - from));
 }
 
+// Where the kernel's head ends, behind "(", and in *begin where it begins. Slang puts a number behind "main" and other names
+// that C++ has for itself. NULL: the text has no such kernel.
+static const char *spyi_find_kernel(const char *body, const char *entry, const char **begin) {
+    static const char global[] = "__global__ void ";
+    size_t length = strlen(entry);
+    int numbered;
+    for (numbered = 0; numbered < 2; numbered++) {
+        const char *at = body;
+        while ((at = strstr(at, global)) != NULL) {
+            *begin = at;
+            at += sizeof global - 1;
+            if (strncmp(at, entry, length) != 0) continue;
+            at += length;
+            if (numbered && *at == '_')
+                do at++;
+                while (*at >= '0' && *at <= '9');
+            if (*at == '(') return at + 1;
+        }
+    }
+    return NULL;
+}
+
 // The body with the kernel under its label's name, for profilers, and with its group size, so that registers suffice.
 static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const char *name, spyi_text *out) {
-    spyi_text head = { NULL, 0, 0 };
-    const char *at;
-    spyi_text_add(&head, "__global__ void %s(", desc->entry);
-    at = strstr(body, spyi_text_str(&head));
-    if (at != NULL) {
-        spyi_add_functions(body, at, out);
-        spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", desc->group_size, name);
-        at += head.size;
-        spyi_add_functions(at, at + strlen(at), out);
-    }
-    spyi_text_free(&head);
-    return at != NULL;
+    const char *begin, *at = spyi_find_kernel(body, desc->entry, &begin);
+    if (at == NULL) return false;
+    spyi_add_functions(body, begin, out);
+    spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", desc->group_size, name);
+    spyi_add_functions(at, at + strlen(at), out);
+    return true;
 }
 
 // "spy_saxpy_1a2b3c4d": no name of CUDA's own begins so.

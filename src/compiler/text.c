@@ -1,5 +1,5 @@
 // What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
-// not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0.
+// not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0; or it copies the whole.
 #include "compiler/internal.h"
 
 static bool spyi_text_word(char c) {
@@ -33,12 +33,25 @@ static bool spyi_text_has(const char *body, const char *before, const char *then
     return false;
 }
 
+// Whether all globals are read at once, as derivatives do, whose text then has _S5.NAME_0.
+static bool spyi_text_copies(const char *body) {
+    static const char name[] = "globalParams_";
+    for (const char *c = strstr(body, name); c; c = strstr(c + 1, name)) {
+        const char *at = c + strlen(name);
+        while (*at >= '0' && *at <= '9') at++;
+        if (*at == ')' || *at == ',' || *at == ';') return true;
+    }
+    return false;
+}
+
 static bool spyi_text_uses(const char *body, const spyi_input *input) {
     size_t root = strcspn(input->path, ".[");
     const char *last = strrchr(input->path, '.');
     bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
     if (input->parameter && !holder) return true; // an argument is there whether it is used or not
-    if (!spyi_text_has(body, "globalParams_", "->", input->path, root)) return false;
+    if (!spyi_text_has(body, "globalParams_", "->", input->path, root) &&
+        !(spyi_text_copies(body) && spyi_text_has(body, ".", "", input->path, root)))
+        return false;
     if (!last) return true;
     size_t size = strcspn(++last, "[");
     return spyi_text_has(body, "->", "", last, size) || spyi_text_has(body, ".", "", last, size);

@@ -233,6 +233,29 @@ static void test_system_values(void **state) {
 
 // >>shaders
 
+// A shader that is called what C++ has another use for.
+static void test_main(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    m = MADE(spy_module, gpu_module(gpu_device, "mains",
+                                    "uint helper(uint v) { return v + 1; }\n"
+                                    "[shader(\"compute\")] [numthreads(32, 1, 1)]\n"
+                                    "void main(uint3 t : SV_DispatchThreadID, uniform RWStructuredBuffer<uint> o) { o[t.x] = helper(t.x); }\n"
+                                    "[shader(\"compute\")] [numthreads(32, 1, 1)]\n"
+                                    "void main_0(uint3 t : SV_DispatchThreadID, uniform RWStructuredBuffer<uint> o) { o[t.x] = 7 * t.x; }\n"));
+    static uint32_t got[64];
+    spy_tensor *o = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(64), NULL));
+    const spy_uint3 threads = { 64, 1, 1 };
+    OK(spy_dispatch(fn(m, "main"), threads, SPY_ARGS(spy_arg_tensor("o", o)), NULL));
+    OK(spy_tensor_read(o, got, sizeof got));
+    for (uint32_t i = 0; i < 64; i++) assert_int_equal(got[i], i + 1);
+    OK(spy_dispatch(fn(m, "main_0"), threads, SPY_ARGS(spy_arg_tensor("o", o)), NULL));
+    OK(spy_tensor_read(o, got, sizeof got));
+    for (uint32_t i = 0; i < 64; i++) assert_int_equal(got[i], 7 * i);
+    spy_release_tensor(o);
+    close_device();
+}
+
 static void test_shaders(void **state) {
     enum { N = 1000 };
     (void)state;
@@ -888,7 +911,7 @@ int main(void) {
         cmocka_unit_test(test_shaders),  cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_tensors),  cmocka_unit_test(test_folding),
         cmocka_unit_test(test_indirect), cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_errors),   cmocka_unit_test(test_main),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,38 @@ static float *wave(size_t n) { // numbers without a pattern of two
     return x;
 }
 
+// >>shader parameters
+
+// Derivatives read them, too; for CUDA Slang's text then copies all of them at once.
+static void test_globals(void **state) {
+    static const char text[] =
+        "struct Gains { float a; float2 b; };\n"
+        "uniform float strength;\nuniform float3 unused;\nGains gains;\nConstantBuffer<Gains> held;\nStructuredBuffer<float> table;\n"
+        "Texture2D<float4> picture;\n"
+        "[Differentiable] float with_one(float x) { return strength * x; }\n"
+        "[Differentiable] float with_all(float x) { return (strength + gains.b.y) * x * held.a + no_diff(table[1]) * x * x; }\n";
+    NEEDS_DEVICE();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "derived_globals", text));
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *out = seeded(SPY_SHAPE(3)), *table = floats(SPY_SHAPE(2), (float[]){ 7, 0.5f });
+    const spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", out));
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_BACKWARD;
+    for (int i = 1; i <= 20; i++) { // other numbers each time
+        spy_tensor_fill(spy_tensor_grad(x), 0);
+        o.globals = SPY_ARGS(spy_arg_f32("strength", (float)(100 * i)));
+        OK(spy_call_with(MADE(spy_function, spy_find_function(m, "with_one")), args, &o));
+        HOLDS(spy_tensor_grad(x), 100 * i, 100 * i, 100 * i);
+        spy_tensor_fill(spy_tensor_grad(x), 0);
+        o.globals = SPY_ARGS(spy_arg_f32("strength", (float)i), spy_arg_f32("gains.a", 1), spy_arg_f32n("gains.b", 2, ((float[]){ 2, 3 })),
+                             spy_arg_struct("held", SPY_ARGS(spy_arg_f32("a", 10), spy_arg_f32n("b", 2, ((float[]){ 0, 0 })))),
+                             spy_arg_tensor("table", table));
+        OK(spy_call_with(MADE(spy_function, spy_find_function(m, "with_all")), args, &o));
+        HOLDS(spy_tensor_grad(x), 10 * (i + 3) + 1, 10 * (i + 3) + 2, 10 * (i + 3) + 3);
+    }
+    RELEASE(x, out, table);
+}
+
 // >>known values
 
 static void test_style(void **state) {
@@ -956,7 +988,7 @@ int main(void) {
         cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
+        cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);
