@@ -1003,12 +1003,10 @@ typedef struct spyi_cu_driver {
 #define SPYI_CUDA_BATCH_BYTES (4u << 20)        // the same for bytes of its pages
 #define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // of pinned memory for small uploads and parameters in memory
 #define SPYI_CUDA_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
-#ifndef SPYI_CUDA_STAGING_SIZE
-#define SPYI_CUDA_STAGING_SIZE ((size_t)16 << 20)
-#endif
-#ifndef SPYI_CUDA_STAGING_COUNT
-#define SPYI_CUDA_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
-#endif
+#define SPYI_CUDA_STAGING_COUNT 4u              // half of them the GPU's, half the copy team's
+#define SPYI_CUDA_STAGING_SIZE ((size_t)8 << 20)
+#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // for transfers of up to eight times that
+#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // what is smaller is read by the driver's own pageable copy
 #define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
 #define SPYI_CUDA_REPEATING 64u     // kernels that have a graph of their own at a time
@@ -3487,21 +3485,18 @@ static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
            type == SPYI_CU_MEMORY_TYPE_HOST;
 }
 
-// A staging buffer of at least `size` bytes that nothing uses any more. Pinned memory costs 0.4 ms a MiB on an H200's host,
-// so that small needs get a small one first.
+// A staging buffer of at least `size` bytes that nothing uses any more. Pinned memory costs 0.4 ms a MiB on an H200's host.
 static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging, size_t size,
                                   spyi_text *error) {
     spyi_cu_result result = SPYI_CU_OK;
     if (staging->used) result = gpu->cu.EventSynchronize(staging->event);
     if (result == SPYI_CU_OK) staging->used = false;
     if (result == SPYI_CU_OK && staging->size < size) {
-        size_t want =
-            size <= SPYI_CUDA_STAGING_SIZE / 8 ? SPYI_CUDA_STAGING_SIZE / 8 : SPYI_CUDA_STAGING_SIZE;
         if (staging->host != NULL) (void)gpu->cu.MemFreeHost(staging->host);
         staging->host = NULL;
         staging->size = 0;
-        result = gpu->cu.MemHostAlloc(&staging->host, want, SPYI_CU_HOST_ALLOC_PORTABLE);
-        if (result == SPYI_CU_OK) staging->size = want;
+        result = gpu->cu.MemHostAlloc(&staging->host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
+        if (result == SPYI_CU_OK) staging->size = size;
         else staging->host = NULL;
         gpu->base.stats.driver_allocations++;
     }
@@ -3509,9 +3504,16 @@ static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging
                                 : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
 }
 
-// Of `left` bytes, those that go through one staging buffer.
-static size_t spyi_cuda_piece(uint64_t left) {
-    return left < SPYI_CUDA_STAGING_SIZE ? (size_t)left : SPYI_CUDA_STAGING_SIZE;
+// What of a transfer of `size` bytes goes through one staging buffer: about an eighth.
+static size_t spyi_cuda_piece(uint64_t size) {
+    size_t piece = SPYI_CUDA_STAGING_LEAST;
+    while (piece < SPYI_CUDA_STAGING_SIZE && 8 * piece < size) piece *= 2;
+    return piece;
+}
+
+// Of `left` bytes.
+static size_t spyi_cuda_next(uint64_t left, size_t piece) {
+    return left < piece ? (size_t)left : piece;
 }
 
 static spy_status spyi_cuda_moved(spyi_cuda_gpu *gpu, spyi_cu_result result, const char *what,
@@ -3581,6 +3583,7 @@ static spy_status spyi_cuda_upload_pinned(spyi_cuda_gpu *gpu, spyi_cu_pointer to
 static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const char *data,
                                           uint64_t size, spyi_text *error) {
     spyi_copy_team team;
+    const size_t most = spyi_cuda_piece(size);
     uint64_t posted = 0, sent = 0; // bytes
     uint32_t pieces = 0;           // posted
     spyi_cuda_staging *last = NULL;
@@ -3588,9 +3591,9 @@ static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to
     spyi_copy_begin(&team, spyi_copy_threads((size_t)size), false);
     while (sent < size && status == SPY_OK) {
         spyi_cuda_staging *next = &gpu->upload[gpu->upload_next];
-        size_t piece = spyi_cuda_piece(size - posted);
+        size_t piece = spyi_cuda_next(size - posted, most);
         if (piece > 0) {
-            status = spyi_cuda_ready(gpu, next, piece, error);
+            status = spyi_cuda_ready(gpu, next, most, error);
             if (status != SPY_OK) break;
             spyi_copy_post(&team, next->host, data + posted, piece);
             gpu->upload_next = (gpu->upload_next + 1) % SPYI_CUDA_STAGING_COUNT;
@@ -3598,7 +3601,7 @@ static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to
             pieces++;
         }
         if (last != NULL) {
-            size_t ready = spyi_cuda_piece(size - sent);
+            size_t ready = spyi_cuda_next(size - sent, most);
             spyi_cu_result result;
             spyi_copy_wait(&team, piece > 0 ? pieces - 1 : pieces);
             result = gpu->cu.MemcpyHtoDAsync(to + sent, last->host, ready, gpu->stream);
@@ -3653,6 +3656,7 @@ SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_
 static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from,
                                             uint64_t size, spyi_cu_stream stream, spyi_text *error) {
     spyi_copy_team team;
+    const size_t most = spyi_cuda_piece(size);
     uint64_t asked = 0, taken = 0; // bytes
     uint32_t ask = 0, take = 0;    // pieces
     spy_status status = SPY_OK;
@@ -3660,10 +3664,10 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
     while (taken < size && status == SPY_OK) {
         if (asked < size && ask - take < SPYI_CUDA_STAGING_COUNT / 2) {
             spyi_cuda_staging *staging = &gpu->download[ask % SPYI_CUDA_STAGING_COUNT];
-            size_t piece = spyi_cuda_piece(size - asked);
+            size_t piece = spyi_cuda_next(size - asked, most);
             spyi_cu_result result;
             if (ask >= SPYI_CUDA_STAGING_COUNT) spyi_copy_wait(&team, ask + 1 - SPYI_CUDA_STAGING_COUNT);
-            status = spyi_cuda_ready(gpu, staging, piece, error);
+            status = spyi_cuda_ready(gpu, staging, most, error);
             if (status != SPY_OK) break;
             result = gpu->cu.MemcpyDtoHAsync(staging->host, from + asked, piece, stream);
             if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(staging->event, stream);
@@ -3673,8 +3677,8 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
             ask++;
         } else {
             spyi_cuda_staging *staging = &gpu->download[take % SPYI_CUDA_STAGING_COUNT];
-            size_t piece = spyi_cuda_piece(size - taken);
-            status = spyi_cuda_ready(gpu, staging, piece, error); // waits for the transfer
+            size_t piece = spyi_cuda_next(size - taken, most);
+            status = spyi_cuda_ready(gpu, staging, most, error); // waits for the transfer
             if (status == SPY_OK) spyi_copy_post(&team, data + taken, staging->host, piece);
             taken += piece;
             take++;
@@ -3703,7 +3707,7 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
 static spy_status spyi_cuda_fetch_on(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
                                      spyi_cu_stream stream, spyi_text *error) {
     spyi_cu_result result;
-    if (size > SPYI_CUDA_SMALL_UPLOAD && !spyi_cuda_is_pinned(gpu, data))
+    if (size >= SPYI_CUDA_DRIVER_READ && !spyi_cuda_is_pinned(gpu, data))
         return spyi_cuda_download_staged(gpu, data, from, size, stream, error);
     if (size > SPYI_CUDA_SMALL_UPLOAD) {
         result = gpu->cu.MemcpyDtoHAsync(data, from, (size_t)size, stream);

@@ -4,13 +4,18 @@
 // nobody waits for the end of a piece while another is there. The caller's thread copies whenever it waits: without any
 // helper the work is done all the same.
 //
-// Measured, GB/s of 256 MiB. An H200's host (16 cores), memcpy: 7.5 with one thread, 17 with 4, 21 with 8.
-// Two threads on 2 cores of a Xeon with 105 MiB of shared cache, out of staging buffers of 16 MiB in all; blocks of
-//                                        256 KiB   512 KiB   1 MiB   2 MiB
-//   array touched before, memcpy             9.7      10.0     9.2     9.6   (8.7 to 9.1 with buffers of 64 MiB)
-//                         past the cache    17.4      14.7    21.9    19.3   (10.3 to 10.7 with buffers of 64 MiB)
-//   untouched, pages of 4 KiB, memcpy        1.1       1.1     1.2     1.1   (past the cache the same: zeroing is all)
-//   untouched, pages of 2 MiB, memcpy        2.9       2.4     2.5     3.2   (past the cache 2.2 to 2.6)
+// Measured, GB/s of 256 MiB between an array that was touched before and an H200 (16 cores; pinned memory 55, the driver's
+// own copy 14.7 down, 8.4 up); pieces in that many buffers:
+//                                  down, memcpy       down, past the cache   up, memcpy         up, past the cache
+//   threads                        4    8   12   16    4    8   12   16      4    8   12   16    4    8   12   16
+//    4 MiB in 4                   27   43   42   36   41   40   29   27     31   45   39   33   24   33   35   36
+//    8 MiB in 4                   27   45   50   50   44   51   47   42     34   47   48   49   24   34   38   40
+//   16 MiB in 4                   24   40   51   50   33   50   51   51     32   48   49   48   24   34   43   43
+//    8 MiB in 2                   24   35   33   29   38   31   20   20     26   36   39   24   21   29   33   32
+//    8 MiB in 8                   24   41   51   51   41   50   52   51     33   49   50   43   22   34   42   43
+//   threads started for each piece of 16 MiB: 19 21 25 21 down, 18 24 26 23 up
+// Blocks of 256 KiB to 1 MiB are alike. An array that was never touched: 13, with pages of 2 MiB 15 (the driver's: 1.4, 3.4).
+// Two cores of a Xeon, out of 16 MiB of buffers: 10 by memcpy, 15 to 22 past the cache.
 #include "base/base.h"
 
 #if defined(__SSE2__) || defined(_M_X64)

@@ -18,12 +18,10 @@
 #define SPYI_CUDA_BATCH_BYTES (4u << 20)        // the same for bytes of its pages
 #define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // of pinned memory for small uploads and parameters in memory
 #define SPYI_CUDA_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
-#ifndef SPYI_CUDA_STAGING_SIZE
-#define SPYI_CUDA_STAGING_SIZE ((size_t)16 << 20)
-#endif
-#ifndef SPYI_CUDA_STAGING_COUNT
-#define SPYI_CUDA_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
-#endif
+#define SPYI_CUDA_STAGING_COUNT 4u              // half of them the GPU's, half the copy team's
+#define SPYI_CUDA_STAGING_SIZE ((size_t)8 << 20)
+#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // for transfers of up to eight times that
+#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // what is smaller is read by the driver's own pageable copy
 #define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
 #define SPYI_CUDA_REPEATING 64u     // kernels that have a graph of their own at a time
