@@ -13727,6 +13727,9 @@ void spy_release_packed(spy_packed *packed) {
 // Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
 // the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
 // is recorded later and its hazards put a barrier between the two, so memory is reused in the order of work.
+//
+// On an H200 a new tensor, one call with it and its release take 1.70 us (4 KiB) and 1.69 us (4 MiB), of which the call is
+// 1.69; cuMemAllocAsync, cuLaunchKernel and cuMemFreeAsync 3.96 and 3.87 us, of which the launch is 2.98.
 
 #define SPYI_SLAB_BYTES ((uint64_t)8 << 20)
 #define SPYI_SLAB_LARGEST ((uint64_t)1 << 20)

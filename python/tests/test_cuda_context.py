@@ -200,7 +200,9 @@ def fake(tmp_path_factory):
     def run(script):
         env = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join([str(folder), os.environ.get("LD_LIBRARY_PATH", "")]))
         env["PYTHONPATH"] = os.pathsep.join([os.path.dirname(os.path.dirname(spy.__file__)), env.get("PYTHONPATH", "")])
-        env.setdefault("SLANGPY_NVRTC_LIBRARY", os.path.join(TOP, "build/nvrtc/libnvrtc.so.13"))
+        fetched = os.path.join(TOP, "build/nvrtc/libnvrtc.so.13")  # else the library's own search finds one
+        if os.path.exists(fetched):
+            env.setdefault("SLANGPY_NVRTC_LIBRARY", fetched)
         done = subprocess.run([sys.executable, "-c", PRELUDE + script + "\nprint('good')"], env=env, capture_output=True, text=True, timeout=240)
         assert done.returncode == 0 and done.stdout.endswith("good\n"), done.stdout + done.stderr
 
