@@ -1,6 +1,7 @@
 // Calls with fixed numbers, one or more for each rule of binding, mapping, results and memory. Expected numbers are worked
 // out by hand from the text of calls.slang, or by the loops beside the check.
 #include "gpu_test.h"
+#include "chance.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -725,24 +726,21 @@ static void test_broadcast(void **state) {
 static void test_across_rows(void **state) {
     NEEDS_DEVICE();
     const bool gpu = spy_get_device_info(gpu_device).type != SPY_ADAPTER_CPU;
-    const char *given = getenv("SPY_TEST_SEED");
-    uint64_t random = given && given[0] ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    print_message("seed %llu\n", (unsigned long long)random);
+    seed();
     int across = 0;
     const int trials = (int)test_count(300);
     for (int trial = 0; trial < trials; trial++) {
-#define BELOW(n) ((int64_t)((random = random * 6364136223846793005u + 1442695040888963407u) >> 33) % (n))
         spy_shape shape, a_shape, b_shape;
         memset(&shape, 0, sizeof shape);
-        shape.rank = 2 + (uint32_t)BELOW(4);
+        shape.rank = 2 + below(4);
         int64_t others = 1, count, a_strides[SPY_MAX_RANK] = { 0 }, b_strides[SPY_MAX_RANK] = { 0 };
-        for (uint32_t d = shape.rank; d-- > 1;) others *= shape.dims[d] = 1 + BELOW(7);
-        shape.dims[0] = (gpu ? 65536 : 16) / others + 1 + BELOW(9);
+        for (uint32_t d = shape.rank; d-- > 1;) others *= shape.dims[d] = 1 + (int64_t)below(7);
+        shape.dims[0] = (gpu ? 65536 : 16) / others + 1 + (int64_t)below(9);
         count = others * shape.dims[0];
         a_shape = b_shape = shape;
         for (uint32_t d = 0; d < shape.rank; d++) {
-            if (BELOW(3) == 0) a_shape.dims[d] = 1;
-            if (BELOW(4) == 0) b_shape.dims[d] = 1;
+            if (below(3) == 0) a_shape.dims[d] = 1;
+            if (below(4) == 0) b_shape.dims[d] = 1;
         }
         int64_t a_count = 1, b_count = 1;
         for (uint32_t d = shape.rank; d-- > 0;) {
@@ -755,9 +753,9 @@ static void test_across_rows(void **state) {
         for (int64_t i = 0; i < count; i++) data[i] = (float)i, b_data[i] = (float)(100000 + 3 * i);
         spy_tensor *a = make(SPY_FLOAT32, a_shape, data), *b = make(SPY_FLOAT32, b_shape, b_data), *out = make(SPY_FLOAT32, shape, NULL);
         // One of b's dimensions runs backward at times.
-        uint32_t turned = (uint32_t)BELOW(shape.rank);
+        uint32_t turned = below(shape.rank);
         int64_t first = 0;
-        if (b_shape.dims[turned] > 1 && BELOW(2) == 0) {
+        if (b_shape.dims[turned] > 1 && below(2) == 0) {
             b = MADE(spy_tensor, spy_create_slice(b, turned, SPY_INDEX_NONE, SPY_INDEX_NONE, -1));
             first = (b_shape.dims[turned] - 1) * b_strides[turned];
             b_strides[turned] = -b_strides[turned];
@@ -780,7 +778,6 @@ static void test_across_rows(void **state) {
     }
     print_message("%d of %d calls across rows\n", across, trials);
     assert_true(across > trials / 10);
-#undef BELOW
 }
 
 static void test_strict_broadcasting(void **state) {

@@ -1,6 +1,7 @@
 // Command lists whose values change between submissions, against plain C: on CUDA, where the second submission makes a CUDA graph
 // of the list, and on Vulkan, which records it anew. Random programs, all kinds of values, memory that stays, what is refused.
 #include "gpu_test.h"
+#include "chance.h"
 #include <sys/wait.h>
 
 spy_device *gpu_device;
@@ -59,20 +60,6 @@ static spy_module *open_module(void) {
 static void close_device(void) {
     spy_release_device(gpu_device);
     gpu_device = NULL;
-}
-
-static uint64_t chance_state;
-static uint32_t below(uint32_t n) { // splitmix64
-    uint64_t z = (chance_state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ (z >> 31)) % n);
-}
-
-static void seed(void) {
-    const char *s = getenv("SPY_TEST_SEED");
-    chance_state = s && s[0] ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) * 1000003u;
-    print_message("seed %llu\n", (unsigned long long)chance_state);
 }
 
 static spy_function *fn(spy_module *m, const char *name) {

@@ -2,6 +2,7 @@
 // place of it, over random shapes and tiles; results through views; groupshared memory; call information in wide kernels.
 // With SPY_TEST_VALIDATION=1 each message of the validation layer is a failure.
 #include "gpu_test.h"
+#include "chance.h"
 
 spy_device *gpu_device;
 
@@ -59,23 +60,6 @@ static void close_device(void) {
     spy_release_device(gpu_device);
     gpu_device = NULL;
     assert_int_equal(warnings, 0);
-}
-
-static uint64_t chance_state;
-static uint64_t next_random(void) { // splitmix64
-    uint64_t z = (chance_state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-static uint32_t below(uint32_t n) {
-    return (uint32_t)(next_random() % n);
-}
-
-static void seed(void) {
-    const char *s = getenv("SPY_TEST_SEED");
-    chance_state = s && s[0] ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) * 1000003u;
-    print_message("seed %llu\n", (unsigned long long)chance_state);
 }
 
 static spy_function *fn(spy_module *m, const char *name) {

@@ -1,6 +1,7 @@
 // What must not grow: memory over many calls of changing shapes, over many signatures with a small plan cache, and over
 // devices that come and go. Host memory as memory.h says; device memory after the first tenth and at the end.
 #include "memory.h"
+#include "chance.h"
 
 // Host memory that may stay when a device has gone, of the driver's, the compiler's or the C library's. With its shader cache
 // warm lavapipe leaves 64 bytes; with a cold one LLVM compiles, and keeps 35,000 to 77,400 for the process.
@@ -15,20 +16,7 @@ static const char source[] = "float f0(float a, float b) { return a - b; }\n"
                              "float f3(P p, float x) { return p.a + p.b + p.c + p.d + x; }\n"
                              "int f4(int a, int b, int c) { return a + b * c; }\n";
 
-static uint64_t chance_state;
-static uint64_t next_random(void) { // splitmix64
-    uint64_t z = (chance_state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 static int64_t between(int64_t low, int64_t high) { return low + (int64_t)(next_random() % (uint64_t)(high - low + 1)); }
-
-static void seed(void) {
-    const char *s = getenv("SPY_TEST_SEED");
-    chance_state = s && s[0] ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) * 1000003u;
-    print_message("seed %llu\n", (unsigned long long)chance_state);
-}
 
 static spy_device_stats take_stats(spy_device *device) {
     assert_int_equal(spy_wait(device), SPY_OK);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #endif
 #include "spy_test.h"
+#include "chance.h"
 #ifdef SPY_TEST_SPLIT
 #include "call/list.h"
 #include "cuda/internal.h"
@@ -220,14 +221,6 @@ static void add_step(spy_command_list *list, spy_tensor *x, uint32_t a, uint32_t
     OK(spy_list_call(list, fn("step"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_u32("a", a), spy_arg_u32("b", b), spy_arg_tensor("_result", out))));
 }
 
-static uint64_t chance_state;
-static uint32_t below(uint32_t n) { // splitmix64
-    uint64_t z = (chance_state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ (z >> 31)) % n);
-}
-
 // >>shapes of graphs
 
 static void test_shapes(void **state) {
@@ -364,12 +357,10 @@ static void one_program(void) {
 }
 
 static void test_random_programs(void **state) {
-    const char *s = getenv("SPY_TEST_SEED");
     (void)state;
-    chance_state = s && s[0] ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) * 1000003u;
+    seed();
     open_device();
     fake->random = chance_state;
-    print_message("seed %llu\n", (unsigned long long)chance_state);
     for (size_t n = 0; n < test_count(1000); n++) one_program();
     assert_true(fake->graph_launches > 5);
     close_device();

@@ -5,8 +5,8 @@
 #define _GNU_SOURCE
 #endif
 #include "spy_test.h"
+#include "chance.h"
 #include "fake_cuda/fake_device.h"
-#include <time.h>
 
 static const char source[] = "uint step(uint x, uint a, uint b) { return x * a + b; }\n"
                              "float4 wide(float4 x, float4 y, float4 z, uint b) { return x * y + z * float(b); }\n"
@@ -107,25 +107,15 @@ static spy_status call_step(int s, spy_tensor *x, uint32_t a, uint32_t b, spy_te
                              spy_arg_tensor("_result", out)));
 }
 
-static uint64_t chance_state;
-static uint32_t below(uint32_t n) { // splitmix64
-    uint64_t z = (chance_state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ (z >> 31)) % n);
-}
-
 // >>calls at random
 
 enum { SIZES = 4, TENSORS = 5 };
 
 static void test_random_calls(void **state) {
     static const int64_t sizes[SIZES] = { 8, 1000, 1024, 100000 };
-    const char *s = getenv("SPY_TEST_SEED");
     spy_tensor *t[2][SIZES][TENSORS], *wide[2][TENSORS];
     (void)state;
-    chance_state = s && s[0] ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) * 1000003u;
-    print_message("seed %llu\n", (unsigned long long)chance_state);
+    seed();
     open_sides(false);
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < TENSORS; k++) {

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #endif
 #include "spy_test.h"
+#include "chance.h"
 #ifdef SPY_TEST_SPLIT
 #include "api/list.h"
 #include "cuda/internal.h"
@@ -136,14 +137,6 @@ static void fails(spy_status status, spy_status code, const char *word, const ch
 }
 #define FAILS(code, expression, word, more) fails((expression), (code), (word), (more), __LINE__)
 
-static uint64_t chance_state;
-static uint32_t below(uint32_t n) { // splitmix64
-    uint64_t z = (chance_state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ (z >> 31)) % n);
-}
-
 static spy_device *make_device(void) {
     spy_cuda_desc cuda;
     spy_device_desc d;
@@ -172,8 +165,7 @@ static int open_device(void **state) {
     if (!module) fail_msg("%s", spy_take_error(device).message);
     fake = fake_cuda_state_at(fake_path);
     assert_non_null(fake);
-    chance_state = getenv("SPY_TEST_SEED") ? strtoull(getenv("SPY_TEST_SEED"), NULL, 10) : (uint64_t)time(NULL);
-    print_message("SPY_TEST_SEED=%llu\n", (unsigned long long)chance_state);
+    seed();
     fake->random = chance_state;
     fake->on_kernel = on_kernel;
     return 0;
