@@ -3053,8 +3053,9 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
+    if (repeat->graph == NULL) return; // and has no place
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight go on
-    if (repeat->graph != NULL) (void)gpu->cu.GraphDestroy(repeat->graph);
+    (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
         if (gpu->repeating[i] == kernel) gpu->repeating[i] = NULL;
     memset(repeat, 0, sizeof *repeat);
