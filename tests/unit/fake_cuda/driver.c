@@ -458,8 +458,8 @@ static void run_node(const node *n) {
 FAKE(cuGraphLaunch, (void *handle, void *stream)) {
     const graph *g = (const graph *)handle;
     unsigned char done[MOST_NODES] = { 0 };
-    (void)stream;
     MAY_FAIL("cuGraphLaunch");
+    state.stream = stream;
     state.graph_launches++;
     for (unsigned left = g->count; left > 0; left--) {
         unsigned ready[MOST_NODES], count = 0;
