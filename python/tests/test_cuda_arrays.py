@@ -597,3 +597,179 @@ def test_other_devices(device):
         assert make(device, Elsewhere()).to_numpy().tolist() == [0, 1, 2]
 
 
+# >>on a GPU, with torch
+
+SLANG = """
+struct P { float a; float b; }
+float add(float a, float b) { return a + b; }
+void twice(inout float x) { x = 2 * x; }
+float3 turn(float3 v) { return v.zxy; }
+float sum(P p) { return p.a + p.b; }
+T same<T>(T x) { return x; }
+bool flip(bool a) { return !a; }
+float scaled(float x, float s) { return x * s; }
+"""
+
+
+@pytest.fixture(scope="module")
+def torch():
+    found = pytest.importorskip("torch")
+    if not found.cuda.is_available():
+        pytest.skip("this torch has no CUDA")
+    return found
+
+
+@pytest.fixture(scope="module", params=["follows torch", "own stream"])
+def beside(request, torch):
+    """A module on a device that works in torch's stream, and on one that does not."""
+    d = spy.create_torch_device() if request.param == "follows torch" else spy.create_device(spy.DeviceType.cuda)
+    yield spy.Module.load_from_source(d, "arrays_on_gpu", SLANG)
+    d.close()
+
+
+@needs_cuda
+def test_torch_values(torch, beside):
+    """T1, R1: values in and out, shared both ways, without a copy."""
+    a, b = torch.rand(1000, device="cuda"), torch.rand(1000, device="cuda")
+    out = torch.empty_like(a)
+    for _ in range(5):
+        assert beside.add(a, b, _result=out) is out
+        assert torch.equal(out, a + b)
+        a.mul_(2)
+    made = beside.add(a, 1.0)
+    assert isinstance(made, torch.Tensor) and made.is_cuda and torch.equal(made, a + 1)
+    place = a.data_ptr()
+    beside.twice(a)
+    again = a / 2
+    beside.twice(a)
+    assert a.data_ptr() == place and torch.equal(a, again * 4)
+    a.resize_(10)
+    a.set_(torch.arange(7, device="cuda", dtype=torch.float32))
+    assert torch.equal(beside.add(a, a), 2 * torch.arange(7, device="cuda", dtype=torch.float32))
+    grown = torch.ones(5, device="cuda", requires_grad=True)
+    assert torch.equal(beside.add(grown, 1.0), torch.full((5,), 2.0, device="cuda"))
+    assert torch.equal(beside.add(torch.tensor(2.0, device="cuda"), a), a + 2)
+    assert beside.add(torch.empty(0, 3, device="cuda"), 1.0).shape == (0, 3)
+    assert torch.equal(beside.turn(torch.arange(12, device="cuda").float().view(4, 3)).cpu(), torch.arange(12).float().view(4, 3)[:, [2, 0, 1]])
+    host = torch.arange(4).float()
+    assert np.array_equal(np.asarray(beside.add(host, 1.0).to_numpy()), [1, 2, 3, 4])
+
+
+@needs_cuda
+def test_torch_views(torch, beside):
+    """T1: non-contiguous ones and slices, in and out."""
+    x = torch.rand(6, 8, 10, device="cuda")
+    for view in (x.permute(2, 0, 1), x[1:4], x[:, ::3], x[2, 3, 4], x[..., 1::2], x[:, :1].expand(6, 8, 10), x.t() if x.ndim == 2 else x.mT, x.diagonal(dim1=0, dim2=1)):
+        assert torch.equal(beside.add(view, 1.0), view + 1)
+        out = torch.zeros_like(x)
+        place = out.permute(2, 0, 1)
+        if view.shape == place.shape:
+            beside.add(view, view, _result=place)
+            assert torch.equal(place, view + view)
+    odd = torch.arange(101, device="cuda").float()[1:]  # not aligned to vectors
+    assert torch.equal(beside.add(odd, odd), odd + odd)
+
+
+@needs_cuda
+def test_torch_types(torch, beside):
+    """T1, T5: dtypes; struct and vector views."""
+    for name in ("float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64"):
+        x = torch.arange(50, device="cuda").to(getattr(torch, name))
+        same = beside.same(x)
+        assert same.dtype == x.dtype and torch.equal(same, x), name
+    flags = torch.arange(50, device="cuda") % 3 == 0
+    assert torch.equal(beside.flip(flags), ~flags)
+    for name, word in (("bfloat16", "bfloat16"), ("complex64", "complex64")):
+        with pytest.raises(TypeError, match="add: argument 'a': Unsupported type: an array of " + word):
+            beside.add(torch.zeros(4, device="cuda", dtype=getattr(torch, name)), 1.0)
+    with pytest.raises(TypeError, match="device float64 is not converted"):
+        beside.add(torch.zeros(4, device="cuda", dtype=torch.float64), 1.0)
+    pairs = torch.rand(20, 2, device="cuda")
+    t = spy.Tensor.from_torch(beside.device, pairs, dtype=beside.P)
+    assert torch.allclose(spy.Tensor.from_torch(beside.device, beside.sum(t).to_torch()).to_torch(), pairs.sum(1))
+
+
+@needs_cuda
+def test_torch_out(torch, beside):
+    """T1, T3: to_torch(), from_dlpack and as_tensor see the same memory, whoever is released first."""
+    t = spy.Tensor.zeros(beside.device, (64, 3), "float")
+    x = t.to_torch()
+    assert x.is_cuda and x.data_ptr() == t.device_address and x.shape == (64, 3)
+    x += 5
+    assert (t.to_numpy() == 5).all()
+    beside.twice(t)
+    assert bool((x == 10).all())
+    part = torch.from_dlpack(t[::2, 1:])
+    assert part.stride() == (6, 1) and bool((part == 10).all())
+    assert torch.as_tensor(t, device="cuda").data_ptr() == t.device_address
+    del t
+    gc.collect()
+    for _ in range(50):
+        spy.Tensor.zeros(beside.device, (64, 3), "float")
+    torch.cuda.synchronize()
+    assert bool((x == 10).all() and (part == 10).all())
+    back = spy.Tensor.from_torch(beside.device, x)
+    del x, part
+    gc.collect()
+    torch.cuda.empty_cache()
+    assert (back.to_numpy() == 10).all()
+
+
+@needs_cuda
+def test_torch_streams(torch, beside):
+    """F6, T1: torch on a side stream, and long work on both sides, without a wait of the host."""
+    side = torch.cuda.Stream()
+    n = 1 << 22
+    for stream in (side, torch.cuda.default_stream(), side):
+        torch.cuda.synchronize()
+        with torch.cuda.stream(stream):
+            x = torch.zeros(n, device="cuda")
+            for _ in range(20):
+                x += 1
+            y = beside.add(x, x)
+            x.zero_()
+            for _ in range(20):
+                y = beside.add(y, 1.0)
+                y += 1
+            t = spy.Tensor.from_torch(beside.device, y)
+            for _ in range(20):
+                y.add_(1)
+                beside.twice(t)
+                y.mul_(0.5)
+            z = y.clone()
+        stream.synchronize()
+        assert bool((z == 40 + 40 + 20).all()), z[:4]
+        del t
+
+
+@needs_cuda
+def test_torch_many(torch, beside):
+    """T1: 10,000 calls, with new tensors, leave memory as it was."""
+    a = torch.rand(256, device="cuda")
+
+    def some(n):
+        for i in range(n):
+            out = torch.empty(256 if i % 3 else 512, device="cuda")[:256]
+            beside.add(a, a[:1].expand(256), _result=out)
+            made = beside.add(a, 1.0)
+        return made
+
+    some(1000)
+    torch.cuda.synchronize()
+    before, used = torch.cuda.memory_allocated(), beside.device.stats()["used_bytes"]
+    made = some(10000)
+    assert torch.equal(made, a + 1)
+    del made
+    gc.collect()
+    beside.device.wait()
+    assert torch.cuda.memory_allocated() <= before and beside.device.stats()["used_bytes"] <= used + (1 << 16)
+
+
+@needs_cuda
+def test_cupy(beside):
+    """T1: CuPy's arrays, by DLPack."""
+    cupy = pytest.importorskip("cupy")
+    x = cupy.arange(100, dtype=cupy.float32)
+    out = cupy.zeros_like(x)
+    beside.add(x[::-1], 1.0, _result=out)
+    assert np.array_equal(cupy.asnumpy(out), np.arange(100)[::-1] + 1)
