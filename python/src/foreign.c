@@ -5,6 +5,7 @@
 #include "spyp.h"
 #include "slangpy_cuda.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // >>libraries: what is known of a type of arrays
@@ -745,7 +746,7 @@ PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor) {
         spyp_dl_versioned *shared = spyp_export_shared((spyp_tensor *)tensor, call->streams[0]);
         if (shared && call->library->take(shared, &object) == 0) given = (PyObject *)object;
     } else {
-        given = PyObject_CallOneArg(call->wrap, tensor);
+        given = PyObject_CallFunctionObjArgs(call->wrap, tensor, NULL);
     }
     if (!given && PyErr_ExceptionMatches(PyExc_BufferError)) { // structs have no form there
         PyErr_Clear();
