@@ -458,6 +458,28 @@ class _FromNumpy(Protocol):
     def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[_ArrayLike | Mapping[str, Any]], None]: ...
 
 @type_check_only
+class _SharingTorch(Protocol[_T_co]):
+    def __call__(self, device: Device | Module, tensor: Any, dtype: _TypeLike | None = None) -> _T_co: ...
+
+@type_check_only
+class _FromTorch(Protocol):
+    @overload
+    def __get__(self, instance: None, owner: type[_T], /) -> _SharingTorch[_T]: ...
+    @overload
+    def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[_ArrayLike | Mapping[str, Any]], None]: ...
+
+@type_check_only
+class _SharingDLPack(Protocol[_T_co]):
+    def __call__(self, device: Device | Module, array: Any, dtype: _TypeLike | None = None) -> _T_co: ...
+
+@type_check_only
+class _FromDLPack(Protocol):
+    @overload
+    def __get__(self, instance: None, owner: type[_T], /) -> _SharingDLPack[_T]: ...
+    @overload
+    def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[_ArrayLike | Mapping[str, Any]], None]: ...
+
+@type_check_only
 class _Numpy(Protocol):
     @overload
     def __get__(self, instance: None, owner: type[_T], /) -> _Making[_T]: ...
@@ -544,7 +566,8 @@ class Tensor:
         Pillow.
         """
     from_numpy: ClassVar[_FromNumpy]
-    from_torch: ClassVar[_FromNumpy]
+    from_torch: ClassVar[_FromTorch]
+    from_dlpack: ClassVar[_FromDLPack]
     numpy: ClassVar[_Numpy]
     @property
     def shape(self) -> Shape:
@@ -588,7 +611,9 @@ class Tensor:
     def uniforms(self) -> dict[str, Any]:
         """A dict of shape, strides and offset; as a value for dispatch(vars=...) it is the tensor."""
     def to_torch(self) -> Any:
-        """A torch tensor on the CPU with a copy of the contents. Waits. ImportError without torch."""
+        """A torch tensor over the same memory, where the device is CUDA's; else one on the CPU with a copy of the contents:
+        waits. ImportError without torch.
+        """
     def torch(self) -> Any:
         """As to_torch()."""
     def view(
@@ -640,6 +665,8 @@ class Tensor:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
     def __dlpack__(self, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 @final
 class BufferCursor:
@@ -729,8 +756,8 @@ class BufferElementCursor(_Parts):
     def __delitem__(self, key: str | int, /) -> None: ...
 
 class NDBuffer(Tensor):
-    """Slang's other name for a Tensor. NDBuffer(array): a copy of any array (numpy, torch, ...) on the device that
-    push_current_device() set.
+    """Slang's other name for a Tensor. NDBuffer(array): a copy of any array (numpy, ...) on the device that
+    push_current_device() set; as from_torch() for one in CUDA memory.
     """
 
 # >>values that are arguments

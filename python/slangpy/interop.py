@@ -1,4 +1,5 @@
 """Sharing CUDA's contexts and streams with other libraries: native handles, current contexts, devices for torch."""
+import sys
 from enum import IntEnum
 
 from . import _slangpy
@@ -159,11 +160,30 @@ def _torch_index(torch, given):
 
 
 def _current_stream_of(torch, index):
-    """A function that gives the handle of the calling thread's current stream."""
+    """A function that gives the handle of the calling thread's current stream, or a type that can be asked from C."""
+    tensor = getattr(torch, "Tensor", None)
+    if hasattr(tensor, "__dlpack_c_exchange_api__"):
+        return tensor
+    return _python_stream_of(torch, index)
+
+
+def _python_stream_of(torch, index):
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the time, and what torch's own compiler uses
     if raw is not None:
         return lambda: raw(index)
     return lambda: torch.cuda.current_stream(index).cuda_stream
+
+
+def _library_of(type):
+    """(function(device) that gives the stream in which a library works now, function that makes its array of another's) for one
+    of its types; None for what is not known. Only of libraries that are imported: the type comes from there."""
+    name = (type.__module__ or "").partition(".")[0]
+    library = sys.modules.get(name)
+    if name == "torch" and hasattr(library, "from_dlpack"):
+        return (lambda device: _python_stream_of(library, device)()), library.from_dlpack
+    if name == "cupy" and hasattr(library, "cuda"):
+        return (lambda device: library.cuda.get_current_stream().ptr), None
+    return None, None
 
 
 def create_torch_device(type=DeviceType.automatic, torch_device=None, **more):

@@ -14,7 +14,7 @@ static const struct {
     { 'q', 'i' }, { 'Q', 'u' }, { 'n', 'i' }, { 'N', 'u' }, { 'e', 'f' }, { 'f', 'f' }, { 'd', 'f' }, { 'c', 'u' },
 };
 
-static spy_dtype spyp_dtype_of_family(char family, Py_ssize_t size) {
+spy_dtype spyp_dtype_of_family(char family, Py_ssize_t size) {
     switch (family) {
     case 'b': return size == 1 ? SPY_BOOL : SPY_DTYPE_DEFAULT;
     case 'i': return size == 1 ? SPY_INT8 : size == 2 ? SPY_INT16 : size == 4 ? SPY_INT32 : size == 8 ? SPY_INT64 : SPY_DTYPE_DEFAULT;
@@ -133,7 +133,7 @@ static int spyp_bad_format(const char *what, const char *format) {
     return -1;
 }
 
-static int spyp_too_many_dims(const char *what, int rank) {
+int spyp_too_many_dims(const char *what, int rank) {
     PyErr_Format(PyExc_ValueError, "%s: expected at most %d dimensions, got %d", what, SPY_MAX_RANK, rank);
     return -1;
 }
@@ -185,7 +185,7 @@ static int spyp_from_buffer(spyp_arena *arena, PyObject *object, const char *wha
 
 // >>DLPack
 
-static spy_dtype spyp_dtype_of_dl(const spyp_dl_tensor *t) {
+spy_dtype spyp_dtype_of_dl(const spyp_dl_tensor *t) {
     static const char families[] = { 'i', 'u', 'f', 0, 0, 0, 'b' };
     if (t->dtype.lanes != 1 || t->dtype.bits % 8 || t->dtype.code >= sizeof families || !families[t->dtype.code]) return SPY_DTYPE_DEFAULT;
     return spyp_dtype_of_family(families[t->dtype.code], t->dtype.bits / 8);
@@ -239,45 +239,56 @@ static int spyp_from_dl_tensor(spyp_arena *arena, const spyp_dl_tensor *t, bool 
     return status > 0 && bfloat ? spyp_widen_bfloat(arena, array) : status;
 }
 
-// The capsule stays ours, unconsumed, until the call ends: its own destructor then frees it.
-static int spyp_from_capsule(spyp_arena *arena, PyObject *capsule, const char *what, spyp_host_array *array) {
+// The capsule stays ours, unconsumed, as long as its memory is used: its own destructor then frees it.
+const spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only) {
+    *read_only = false;
     if (PyCapsule_IsValid(capsule, SPYP_DL_NAME_VERSIONED)) {
         spyp_dl_versioned *v = (spyp_dl_versioned *)PyCapsule_GetPointer(capsule, SPYP_DL_NAME_VERSIONED);
-        if (v->version.major == 1) return spyp_from_dl_tensor(arena, &v->tensor, v->flags & SPYP_DL_READ_ONLY, what, array);
+        *read_only = v->flags & SPYP_DL_READ_ONLY;
+        if (v->version.major == 1) return &v->tensor;
         PyErr_Format(PyExc_TypeError, "%s: Unsupported type: DLPack version %u; expected 1", what, v->version.major);
-        return -1;
+        return NULL;
     }
-    if (PyCapsule_IsValid(capsule, SPYP_DL_NAME)) {
-        spyp_dl_legacy *legacy = (spyp_dl_legacy *)PyCapsule_GetPointer(capsule, SPYP_DL_NAME);
-        return spyp_from_dl_tensor(arena, &legacy->tensor, false, what, array);
-    }
+    if (PyCapsule_IsValid(capsule, SPYP_DL_NAME)) return &((spyp_dl_legacy *)PyCapsule_GetPointer(capsule, SPYP_DL_NAME))->tensor;
     const char *name = PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
     PyErr_Clear();
     PyErr_Format(PyExc_TypeError, "%s: Unsupported type: expected a DLPack capsule that nobody has consumed, got %s%s", what,
                  PyCapsule_CheckExact(capsule) ? "a capsule named " : "no capsule", name ? name : "");
-    return -1;
+    return NULL;
 }
 
-static int spyp_from_dlpack(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
+static int spyp_from_capsule(spyp_arena *arena, PyObject *capsule, const char *what, spyp_host_array *array) {
+    bool read_only;
+    const spyp_dl_tensor *tensor = spyp_capsule_tensor(capsule, what, &read_only);
+    return tensor ? spyp_from_dl_tensor(arena, tensor, read_only, what, array) : -1;
+}
+
+PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what) {
     PyObject *method = PyObject_GetAttr(object, spyp.s_dlpack), *none = PyTuple_New(0), *capsule = NULL;
     PyObject *keywords = method && none ? Py_BuildValue("{s:(ii)}", "max_version", 1, 0) : NULL;
+    if (keywords && stream && PyDict_SetItemString(keywords, "stream", stream) < 0) Py_CLEAR(keywords);
     if (keywords) capsule = PyObject_Call(method, none, keywords);
     if (!capsule && keywords && PyErr_ExceptionMatches(PyExc_TypeError)) { // a producer that knows no versions
         PyErr_Clear();
-        capsule = PyObject_Call(method, none, NULL);
+        if (PyDict_DelItemString(keywords, "max_version") == 0) capsule = PyObject_Call(method, none, keywords);
     }
     Py_XDECREF(method);
     Py_XDECREF(none);
     Py_XDECREF(keywords);
-    if (!capsule) return spyp_unsupported_array(what);
-    int status = spyp_arena_keep(arena, capsule);
-    Py_DECREF(capsule);
+    if (!capsule && keywords) spyp_unsupported_array(what);
+    return capsule;
+}
+
+static int spyp_from_dlpack(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
+    PyObject *capsule = spyp_dlpack_capsule(object, NULL, what);
+    int status = capsule ? spyp_arena_keep(arena, capsule) : -1;
+    Py_XDECREF(capsule);
     return status < 0 ? -1 : spyp_from_capsule(arena, capsule, what, array);
 }
 
 // >>arrays of other devices
 
-static bool spyp_is_true(PyObject *object, const char *name) {
+bool spyp_is_true(PyObject *object, const char *name) {
     PyObject *value = PyObject_GetAttrString(object, name);
     bool yes = value && value != Py_None && PyObject_IsTrue(value) > 0;
     PyErr_Clear();
@@ -285,15 +296,16 @@ static bool spyp_is_true(PyObject *object, const char *name) {
     return yes;
 }
 
-// The DLPack device of an object that says it; SPYP_DL_CPU for others; -1 with an error.
-static long spyp_dl_device_of(PyObject *object) {
+long spyp_dl_device_of(PyObject *object, int *number) {
     if (!PyObject_HasAttr(object, spyp.s_dlpack_device)) return SPYP_DL_CPU;
     PyObject *pair = spyp_call_method(object, spyp.s_dlpack_device);
-    PyObject *type = pair ? PySequence_GetItem(pair, 0) : NULL;
+    PyObject *type = pair ? PySequence_GetItem(pair, 0) : NULL, *second = type && number ? PySequence_GetItem(pair, 1) : NULL;
     long device = type ? PyLong_AsLong(type) : -1;
+    if (second) *number = (int)PyLong_AsLong(second);
     Py_XDECREF(pair);
     Py_XDECREF(type);
-    return device;
+    Py_XDECREF(second);
+    return PyErr_Occurred() ? -1 : device;
 }
 
 // Another device's array, copied to the host by its own library: torch's cpu(), CuPy's get(), Numba's copy_to_host().
@@ -310,7 +322,7 @@ static int spyp_from_device(spyp_arena *arena, PyObject *object, const char *wha
         }
         int status = host ? spyp_arena_keep(arena, host) : -1;
         bool still = status == 0 && !PyObject_CheckBuffer(host) &&
-                     (spyp_dl_device_of(host) != SPYP_DL_CPU || !PyObject_HasAttr(host, spyp.s_dlpack));
+                     (spyp_dl_device_of(host, NULL) != SPYP_DL_CPU || !PyObject_HasAttr(host, spyp.s_dlpack));
         if (status == 0 && !still) status = spyp_host_array_get(arena, host, what, array);
         Py_XDECREF(host);
         array->writable = false; // it is a copy
@@ -349,7 +361,7 @@ int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, s
     if (!spyp_is_array(object)) return 0;
     if (PyCapsule_CheckExact(object)) return spyp_from_capsule(arena, object, what, array);
     if (PyObject_HasAttr(object, spyp.s_dlpack)) {
-        long device = spyp_dl_device_of(object);
+        long device = spyp_dl_device_of(object, NULL);
         if (device == -1 && PyErr_Occurred()) return -1;
         if (device != SPYP_DL_CPU && device != SPYP_DL_CUDA_HOST && device != SPYP_DL_ROCM_HOST && device != SPYP_DL_CUDA_MANAGED)
             return spyp_from_device(arena, object, what, array);

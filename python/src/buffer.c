@@ -90,7 +90,7 @@ static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
     if (spyp_enter(t->device, "Tensor.storage") < 0) return NULL;
     spy_tensor *bytes = spyp_buffer_bytes(t, "Tensor.storage");
     spyp_leave(t->device);
-    return bytes ? spyp_tensor_make((PyTypeObject *)type, t->device, bytes, NULL) : NULL;
+    return bytes ? spyp_tensor_make_view((PyTypeObject *)type, t, bytes, NULL) : NULL;
 }
 
 static spyp_tensor *spyp_tensor_of(PyObject *object, const char *what) {

@@ -27,6 +27,10 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     call->last_update = &call->updates;
     call->backs = NULL;
     call->foreign = call->gradient = false;
+    call->borrows = NULL;
+    call->stream_count = 0;
+    call->library = NULL;
+    call->wrap = NULL;
     call->mode = function->chain ? function->chain->mode : SPY_CALL_DEFAULT;
     spyp_arena_begin(&call->arena);
 }
@@ -34,6 +38,7 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
 void spyp_call_end(spyp_call *call) {
     for (spyp_back *back = call->backs; back; back = back->next)
         if (back->result.tensor) spy_release_tensor(back->result.tensor); // nobody took it
+    if (call->borrows) spyp_foreign_return(call);
     spyp_arena_end(&call->arena);
 }
 
@@ -247,7 +252,7 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     if (in->call.mode == SPY_CALL_BACKWARD) Py_RETURN_NONE;
     if (given && !in->tensor) return Py_NewRef(given);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
-    if (SPYP_LIKELY(in->call.mode == SPY_CALL_DEFAULT)) return primal;
+    if (SPYP_LIKELY(in->call.mode == SPY_CALL_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
     if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
     spy_release_tensor(in->grad.tensor);
     spy_release_tensor(in->grad_tensor);
@@ -311,14 +316,43 @@ static void spyp_look_for_changes(spyp_device *d) {
     d->what = what;
 }
 
-// The call on the stream that was asked for; the device's own goes on behind it.
-static spy_status spyp_call_on_stream(spyp_function *f, const spyp_invocation *in) {
-    spyp_device *d = f->module->device;
-    spy_status status = spyp_stream_begin(d, f->chain->stream);
-    if (status != SPY_OK) return status;
-    status = spy_call_with(f->function, in->args, &in->options);
-    spy_status back = spyp_stream_end(d, f->chain->stream);
+// Before and after the work of a call: on the stream that was asked for, which the device's own goes on behind, and in order with
+// those that arrays of other libraries come from.
+static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
+    spyp_device *d = in->call.function->module->device;
+    spy_status status = spyp_stream_begin(d, stream);
+    if (status != SPY_OK || in->append_to || !in->call.stream_count) return status;
+    status = spyp_foreign_begin(&in->call, stream ? stream : d->stream);
+    if (status != SPY_OK) (void)spyp_stream_end(d, stream);
+    return status;
+}
+
+static spy_status spyp_work_end(const spyp_invocation *in, void *stream) {
+    spyp_device *d = in->call.function->module->device;
+    spy_status status = in->call.stream_count && !in->append_to ? spyp_foreign_end(&in->call, stream ? stream : d->stream) : SPY_OK;
+    spy_status back = spyp_stream_end(d, stream);
     return status == SPY_OK ? back : status;
+}
+
+static spy_status spyp_call_in_order(const spyp_invocation *in) {
+    const spyp_function *f = in->call.function;
+    void *stream = f->chain && !in->append_to ? f->chain->stream : NULL;
+    spy_status status = spyp_work_begin(in, stream);
+    if (status != SPY_OK) return status;
+    status = in->has_options ? spy_call_with(f->function, in->args, &in->options) : spy_call(f->function, in->args);
+    spy_status back = spyp_work_end(in, stream);
+    return status == SPY_OK ? back : status;
+}
+
+// A recorded call runs later: until then its encoder keeps what it was given, which may be the memory of others.
+static int spyp_keep_arrays(const spyp_invocation *in, PyObject *const *args, Py_ssize_t n) {
+    PyObject *all = PyTuple_New(n + 1);
+    if (!all) return -1;
+    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SetItem(all, i, Py_NewRef(args[i]));
+    PyTuple_SetItem(all, n, Py_NewRef(in->call.arena.kept ? in->call.arena.kept : Py_None));
+    int status = spyp_encoder_keep(in->append_to, &in->call, all);
+    Py_DECREF(all);
+    return status;
 }
 
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -333,11 +367,14 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     if (status == 0) status = spyp_take_options(&in);
     if (status == 0 && spyp_enter(d, "call") == 0) {
         spyp_look_for_changes(d);
-        spy_status done = !in.has_options                ? spy_call(f->function, in.args)
-                          : f->chain && f->chain->stream ? spyp_call_on_stream(f, &in)
-                                                         : spy_call_with(f->function, in.args, &in.options);
+        bool ordered = in.call.stream_count || (f->chain && f->chain->stream);
+        spy_status done = ordered           ? spyp_call_in_order(&in)
+                          : !in.has_options ? spy_call(f->function, in.args)
+                                            : spy_call_with(f->function, in.args, &in.options);
         if (SPYP_LIKELY(done == SPY_OK)) {
             int kept = in.append_to ? spyp_encoder_recorded(in.append_to, f) : 0;
+            if (in.append_to && kept == 0)
+                kept = spyp_keep_arrays(&in, args, PyVectorcall_NARGS(nargsf) + (names ? PyTuple_Size(names) : 0));
             spyp_leave(d);
             if (kept == 0) result = spyp_give_result(&in);
         } else {
@@ -380,8 +417,10 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
     if (status == 0 && spyp_enter(d, what) == 0) {
         void *stream = in.call.function->chain && !in.append_to ? in.call.function->chain->stream : NULL;
         spyp_look_for_changes(d);
-        made = spyp_stream_begin(d, stream) == SPY_OK ? verb(&in, data) : spyp_raise(d);
-        if (spyp_stream_end(d, stream) != SPY_OK) spyp_replace(&made, spyp_raise(d));
+        bool begun = spyp_work_begin(&in, stream) == SPY_OK;
+        made = begun ? verb(&in, data) : spyp_raise(d);
+        if (begun && spyp_work_end(&in, stream) != SPY_OK) spyp_replace(&made, spyp_raise(d));
+        if (made && in.append_to && spyp_keep_arrays(&in, all, n + k) < 0) Py_CLEAR(made);
         spyp_leave(d);
     }
     spy_tensor *unused[] = { in.value.tensor, in.grad.tensor, in.tensor, in.grad_tensor }; // of time(): nobody asked for them

@@ -330,7 +330,9 @@ static int spyp_convert_array_scalar(const spyp_host_array *array, spy_arg *arg)
 
 static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_host_array array;
-    int found = spyp_host_array_get(&call->arena, object, "array", &array);
+    int found = spyp_foreign_convert(call, object, arg);
+    if (SPYP_LIKELY(found)) return found < 0 ? -1 : 0;
+    found = spyp_host_array_get(&call->arena, object, "array", &array);
     if (found == 0) PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     if (found <= 0) return -1;
     if (array.dtype == SPY_DTYPE_DEFAULT) return spyp_convert_records(call, &array, arg);

@@ -40,25 +40,20 @@ spy_status spyp_stream_end(spyp_device *d, void *stream) {
 }
 
 int spyp_stream_follow(spyp_device *d) {
-    PyObject *type, *value, *trace;
     void *stream = NULL;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *handle = PyObject_CallNoArgs(d->follow);
-    int status = handle ? spyp_stream_parse(handle, &stream) : -1;
-    Py_XDECREF(handle);
-    if (status == 0 && stream != d->stream) {
-        if (spy_cuda_set_stream(d->device, stream) == SPY_OK) d->stream = stream;
-        else status = spyp_raise(d) ? 0 : -1;
+    int status = PyType_Check(d->follow) ? spyp_work_stream_of((PyTypeObject *)d->follow, d->cuda, &stream) : 0;
+    if (status == 0) {
+        PyObject *handle = PyObject_CallNoArgs(d->follow);
+        status = handle ? spyp_stream_parse(handle, &stream) : -1;
+        Py_XDECREF(handle);
     }
-    if (status < 0) {
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(trace);
-        spyp_leave(d);
-        return -1;
+    if (status < 0 || stream == d->stream) return status < 0 ? -1 : 0;
+    if (spy_cuda_set_stream(d->device, stream) == SPY_OK) {
+        d->stream = stream;
+        return 0;
     }
-    PyErr_Restore(type, value, trace);
-    return 0;
+    spyp_raise(d);
+    return -1;
 }
 
 static PyObject *spyp_device_use_stream(PyObject *self, PyObject *object) {

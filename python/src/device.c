@@ -30,7 +30,7 @@ int spyp_enter(spyp_device *d, const char *what) {
         d->owner = me;
         d->depth = 1;
         d->what = what;
-        if (SPYP_LIKELY(d->device != NULL)) return SPYP_LIKELY(d->follow == NULL) ? 0 : spyp_stream_follow(d);
+        if (SPYP_LIKELY(d->device != NULL)) return SPYP_LIKELY(!d->follow && !d->shared_count && !d->returned) ? 0 : spyp_stream_enter(d);
         spyp_leave(d);
     }
     if (d->device)
@@ -43,6 +43,7 @@ int spyp_enter(spyp_device *d, const char *what) {
 static void spyp_release_held(spyp_device *d);
 
 void spyp_leave(spyp_device *d) {
+    if (SPYP_UNLIKELY(d->shared_count) && d->depth == 1) spyp_stream_leave(d);
     if (SPYP_UNLIKELY(d->held != NULL) && d->depth == 1) spyp_release_held(d);
     if (--d->depth) return;
     d->owner = 0;
@@ -285,6 +286,8 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         d->owner = PyThread_get_thread_ident();
         d->depth = 1;
         d->device = spy_create_device(desc);
+        bool cuda = d->device && strcmp(spy_get_device_info(d->device).backend, "cuda") == 0;
+        if (cuda) d->cuda = (int)spy_cuda_get_adapter(d->device) - 1;
         if (!d->device) {
             spy_error error = spy_take_error(NULL);
             spyp_raise_status(error.code, error.message, "create_device");
@@ -335,6 +338,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     }
     PyThread_acquire_lock(d->turn, WAIT_LOCK);
     d->fork_count = spyp.fork_count;
+    d->cuda = -1;
     d->log = log == Py_None ? NULL : Py_NewRef(log);
     d->progress = progress == Py_None ? NULL : Py_NewRef(progress);
     d->hot_reload = reload;
@@ -380,6 +384,8 @@ static PyObject *spyp_device_close(PyObject *self, PyObject *ignored) {
         return NULL;
     }
     PyErr_Clear();
+    spyp_imports_drop(d);
+    Py_CLEAR(d->returned);
     d->device = NULL;
     spy_release_device(device);
     spyp_leave(d);
@@ -397,6 +403,7 @@ static int spyp_device_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(d->follow);
     Py_VISIT(d->types);
     Py_VISIT(d->extra);
+    Py_VISIT(d->returned);
     return 0;
 }
 
@@ -411,6 +418,7 @@ static int spyp_device_clear(PyObject *self) {
     Py_CLEAR(d->reload_callbacks);
     Py_CLEAR(d->types);
     Py_CLEAR(d->extra);
+    Py_CLEAR(d->returned);
     return 0;
 }
 
@@ -420,6 +428,7 @@ static void spyp_device_dealloc(PyObject *self) {
     if (d->weakrefs) PyObject_ClearWeakRefs(self);
     Py_CLEAR(d->types); // and with them what uses the device
     Py_CLEAR(d->extra);
+    spyp_imports_drop(d);
     if (d->device && d->fork_count == spyp.fork_count) {
         spy_device *device = d->device;
         d->device = NULL;

@@ -1,4 +1,4 @@
-// DLPack: what is needed of its ABI, for arrays in (arrays.c) and tensors out (export.c). Source: dlpack.h of version 1.0.
+// DLPack: what is needed of its ABI, for arrays in (arrays.c, foreign.c) and tensors out (export.c). Source: dlpack.h of version 1.3.
 #ifndef SPYP_DLPACK_H
 #define SPYP_DLPACK_H
 
@@ -34,6 +34,20 @@ typedef struct spyp_dl_versioned {
     spyp_dl_tensor tensor;
 } spyp_dl_versioned;
 
+// What a type's __dlpack_c_exchange_api__ holds: since DLPack 1.3 its objects can be asked from C, without making any.
+typedef struct spyp_dl_exchange {
+    struct {
+        uint32_t major, minor;
+    } version;
+    struct spyp_dl_exchange *previous; // of an earlier major version, or NULL
+    int (*allocate)(spyp_dl_tensor *like, spyp_dl_versioned **out, void *context,
+                    void (*set_error)(void *context, const char *kind, const char *message));
+    int (*give)(void *object, spyp_dl_versioned **out);                    // these are 0, or -1 with an error
+    int (*take)(spyp_dl_versioned *tensor, void **object);                 // a new reference; takes `tensor`
+    int (*view)(void *object, spyp_dl_tensor *out);                        // borrowed from the object; may be NULL
+    int (*work_stream)(int32_t device_type, int32_t device, void **stream); // the calling thread's
+} spyp_dl_exchange;
+
 enum {
     SPYP_DL_CPU = 1,
     SPYP_DL_CUDA = 2,
@@ -41,10 +55,11 @@ enum {
     SPYP_DL_ROCM_HOST = 11,
     SPYP_DL_CUDA_MANAGED = 13
 };
-enum { SPYP_DL_INT = 0, SPYP_DL_UINT = 1, SPYP_DL_FLOAT = 2, SPYP_DL_BFLOAT = 4, SPYP_DL_BOOL = 6 };
+enum { SPYP_DL_INT = 0, SPYP_DL_UINT = 1, SPYP_DL_FLOAT = 2, SPYP_DL_BFLOAT = 4, SPYP_DL_COMPLEX = 5, SPYP_DL_BOOL = 6 };
 enum { SPYP_DL_READ_ONLY = 1, SPYP_DL_COPIED = 2 };
 
 #define SPYP_DL_NAME "dltensor"
 #define SPYP_DL_NAME_VERSIONED "dltensor_versioned"
+#define SPYP_DL_NAME_EXCHANGE "dlpack_exchange_api"
 
 #endif // SPYP_DLPACK_H

@@ -10,6 +10,7 @@ typedef struct spyp_encoder {
     PyObject *on_record; // function(kind, index, name), or NULL
     PyObject *queries;   // list of (QueryPool, index, number of the timestamp)
     PyObject *functions; // dict from a recorded call's number to its function
+    PyObject *leases;    // list of what keeps other libraries' arrays that recorded calls use, or NULL
     bool finished;
 } spyp_encoder;
 
@@ -71,6 +72,7 @@ static int spyp_encoder_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(((spyp_encoder *)self)->on_record);
     Py_VISIT(((spyp_encoder *)self)->queries);
     Py_VISIT(((spyp_encoder *)self)->functions);
+    Py_VISIT(((spyp_encoder *)self)->leases);
     return 0;
 }
 
@@ -78,6 +80,7 @@ static int spyp_encoder_clear(PyObject *self) {
     Py_CLEAR(((spyp_encoder *)self)->on_record);
     Py_CLEAR(((spyp_encoder *)self)->queries);
     Py_CLEAR(((spyp_encoder *)self)->functions);
+    Py_CLEAR(((spyp_encoder *)self)->leases);
     return 0;
 }
 
@@ -116,6 +119,12 @@ int spyp_encoder_recorded(PyObject *encoder, spyp_function *function) {
     int status = number ? PyDict_SetItem(e->functions, number, (PyObject *)function) : -1;
     Py_XDECREF(number);
     return status;
+}
+
+int spyp_encoder_keep(PyObject *encoder, const spyp_call *call, PyObject *objects) {
+    spyp_encoder *e = (spyp_encoder *)encoder;
+    if (!e->leases) e->leases = PyList_New(0);
+    return e->leases ? spyp_foreign_keep(call, e->leases, objects) : -1;
 }
 
 // Begins a recording function; -1 with an error set.

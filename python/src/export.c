@@ -1,7 +1,8 @@
-// Tensors as arrays of other libraries: DLPack, numpy's __array__, torch. Device memory of Vulkan cannot be shared with
-// them: what they get is a copy in host memory.
+// Tensors as arrays of other libraries: DLPack, __cuda_array_interface__, numpy's __array__, torch. They share CUDA's memory;
+// Vulkan's cannot be shared with them: what they get is a copy in host memory.
 #include "dlpack.h"
 #include "spyp.h"
+#include "slangpy_cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,25 @@ typedef struct spyp_export {
         spyp_dl_versioned versioned;
     } managed;
     int64_t shape[SPYP_EXPORT_RANK], strides[SPYP_EXPORT_RANK];
+    PyObject *lease; // of the tensor whose memory it is; NULL: it is a copy
 } spyp_export;
 
+// Behind the interpreter's end, nobody is left to whom the tensor could go back.
+static void spyp_export_end(spyp_export *e, void *memory) {
+    if (e->lease && Py_IsInitialized()) {
+        PyGILState_STATE state = PyGILState_Ensure();
+        spyp_lease_end(e->lease);
+        PyGILState_Release(state);
+    }
+    free(memory);
+}
+
 static void spyp_delete_legacy(spyp_dl_legacy *self) {
-    free(self->context);
+    spyp_export_end((spyp_export *)(void *)self, self->context);
 }
 
 static void spyp_delete_versioned(spyp_dl_versioned *self) {
-    free(self->context);
+    spyp_export_end((spyp_export *)(void *)self, self->context);
 }
 
 // A capsule that nobody has consumed still owns its memory.
@@ -53,7 +65,8 @@ static uint8_t spyp_dl_code(spy_dtype dtype) {
     }
 }
 
-// Fills `tensor` with the sizes of `t` and the type of its numbers; -1 with an error when it has no such form.
+// Fills `tensor` with the sizes of `t`, packed in host memory, and the type of its numbers; -1 with an error when it has no such
+// form.
 static int spyp_export_describe(spyp_tensor *t, const spy_tensor_info *info, spyp_export *e,
                                 spyp_dl_tensor *tensor) {
     spy_shape inner;
@@ -86,29 +99,59 @@ static int spyp_export_describe(spyp_tensor *t, const spy_tensor_info *info, spy
     return 0;
 }
 
-// Inside the device: a copy of the elements in the form that DLPack wants; NULL with an error.
-static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
-    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+// Inside the device: where the elements are, instead of a copy.
+static int spyp_export_place(spyp_tensor *t, const spy_tensor_info *info, spyp_export *e, spyp_dl_tensor *tensor) {
+    size_t item = tensor->dtype.bits / 8u, each = 1;
+    for (int32_t i = (int32_t)info->shape.rank; i < tensor->ndim; i++) each *= (size_t)e->shape[i];
+    if (info->element_size_bytes != each * item) {
+        PyErr_Format(PyExc_BufferError, "__dlpack__: elements of %s have gaps in the device's memory; to_numpy() gives them without", info->type);
+        return -1;
+    }
+    for (uint32_t i = 0; i < info->shape.rank; i++) e->strides[i] = info->strides.dims[i] * (int64_t)each;
+    union { uint64_t number; void *pointer; } address = { info->element_count ? spy_tensor_address(t->tensor) : 0 };
+    tensor->data = address.pointer;
+    tensor->device.type = SPYP_DL_CUDA;
+    tensor->device.id = t->device->cuda;
+    return 0;
+}
+
+// Inside the device: room for `data` bytes behind the export's head; NULL with an error.
+static spyp_export *spyp_export_new(bool versioned, uint64_t flags, size_t data, spyp_dl_tensor **tensor) {
     size_t head = (sizeof(spyp_export) + SPYP_EXPORT_ALIGN - 1) / SPYP_EXPORT_ALIGN * SPYP_EXPORT_ALIGN;
-    char *memory = (char *)malloc(SPYP_EXPORT_ALIGN + head + info.host_size_bytes);
+    char *memory = (char *)malloc(SPYP_EXPORT_ALIGN + head + data);
     if (!memory) {
         PyErr_NoMemory();
         return NULL;
     }
     char *start = memory + (SPYP_EXPORT_ALIGN - (uintptr_t)memory % SPYP_EXPORT_ALIGN) % SPYP_EXPORT_ALIGN;
-    spyp_export *e = (spyp_export *)start;
-    spyp_dl_tensor *tensor = versioned ? &e->managed.versioned.tensor : &e->managed.legacy.tensor;
+    spyp_export *e = (spyp_export *)(void *)start;
+    e->lease = NULL;
+    *tensor = versioned ? &e->managed.versioned.tensor : &e->managed.legacy.tensor;
     if (versioned) {
         e->managed.versioned.version.major = 1;
         e->managed.versioned.version.minor = 0;
         e->managed.versioned.context = memory;
         e->managed.versioned.deleter = spyp_delete_versioned;
-        e->managed.versioned.flags = SPYP_DL_COPIED;
+        e->managed.versioned.flags = flags;
     } else {
         e->managed.legacy.context = memory;
         e->managed.legacy.deleter = spyp_delete_legacy;
     }
-    tensor->data = start + head;
+    (*tensor)->data = start + head;
+    return e;
+}
+
+static void spyp_export_free(spyp_export *e, bool versioned) {
+    if (versioned) e->managed.versioned.deleter(&e->managed.versioned);
+    else e->managed.legacy.deleter(&e->managed.legacy);
+}
+
+// Inside the device: a copy of the elements in the form that DLPack wants; NULL with an error.
+static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    spyp_dl_tensor *tensor;
+    spyp_export *e = spyp_export_new(versioned, SPYP_DL_COPIED, info.host_size_bytes, &tensor);
+    if (!e) return NULL;
     int status = spyp_export_describe(t, &info, e, tensor);
     if (status == 0) status = spyp_wait(t->device);
     if (status == 0 && info.host_size_bytes &&
@@ -117,34 +160,86 @@ static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
         status = -1;
     }
     if (status == 0) return e;
-    free(memory);
+    spyp_export_free(e, versioned);
     return NULL;
 }
 
-static int spyp_export_check(PyObject *stream, PyObject *device, PyObject *copy) {
-    int type = SPYP_DL_CPU, id = 0;
+// The memory itself, for work in `stream` (NULL: not known), which begins after the device's so far. Outside the device.
+static spyp_export *spyp_export_share(spyp_tensor *t, bool versioned, void *stream) {
+    spyp_dl_tensor *tensor;
+    spyp_export *e = NULL;
+    if (spyp_enter(t->device, "__dlpack__") < 0) return NULL;
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    int status = (e = spyp_export_new(versioned, 0, 0, &tensor)) ? 0 : -1;
+    if (status == 0) status = spyp_export_describe(t, &info, e, tensor);
+    if (status == 0) status = spyp_export_place(t, &info, e, tensor);
+    if (status == 0 && stream && stream != t->device->stream && spy_cuda_signal_stream(t->device->device, stream) != SPY_OK) {
+        spyp_raise(t->device);
+        status = -1;
+    }
+    spyp_leave(t->device);
+    if (status == 0 && (e->lease = spyp_lease_make(t->device, stream, (PyObject *)t)) != NULL) return e;
+    if (e) spyp_export_free(e, versioned);
+    return NULL;
+}
+
+spyp_dl_versioned *spyp_export_shared(spyp_tensor *t, void *stream) {
+    spyp_export *e = spyp_export_share(t, true, stream);
+    return e ? &e->managed.versioned : NULL;
+}
+
+// What the arguments ask for: 1: the memory itself; 0: a copy in host memory; 2: one on the device; -1 with an error.
+static int spyp_export_check(const spyp_device *d, PyObject *stream, PyObject *device, PyObject *copy) {
+    int here = d->cuda >= 0 ? SPYP_DL_CUDA : SPYP_DL_CPU, number = d->cuda >= 0 ? d->cuda : 0, type = here, id = number;
+    if (device != Py_None) {
+        PyObject *pair = PySequence_Tuple(device);
+        bool good = pair && PyArg_ParseTuple(pair, "ii", &type, &id);
+        Py_XDECREF(pair);
+        if (!good) return -1;
+    }
+    if (type != SPYP_DL_CPU && (type != here || id != number)) {
+        PyErr_Format(PyExc_BufferError, "__dlpack__: argument 'dl_device': expected (1, 0), host memory,%s got (%d, %d)",
+                     here == SPYP_DL_CUDA ? " or the tensor's own device," : "", type, id);
+        return -1;
+    }
+    if (type == SPYP_DL_CUDA) return copy == Py_True ? 2 : 1;
     if (stream != Py_None) {
         PyErr_Format(PyExc_ValueError,
                      "__dlpack__: argument 'stream': expected None, for the copy lies in host memory, got %R",
                      stream);
         return -1;
     }
-    if (copy == Py_False) {
-        PyErr_SetString(
-            PyExc_BufferError,
-            "__dlpack__: argument 'copy': expected True or None: Vulkan's memory is always copied");
-        return -1;
-    }
-    if (device == Py_None) return 0;
-    PyObject *pair = PySequence_Tuple(device);
-    bool good = pair && PyArg_ParseTuple(pair, "ii", &type, &id);
-    Py_XDECREF(pair);
-    if (good && type == SPYP_DL_CPU) return 0;
-    if (good)
-        PyErr_Format(PyExc_BufferError,
-                     "__dlpack__: argument 'dl_device': expected (1, 0), host memory, got (%d, %d)", type,
-                     id);
+    if (copy != Py_False) return 0;
+    PyErr_SetString(PyExc_BufferError, here == SPYP_DL_CUDA ? "__dlpack__: argument 'copy': expected True or None for host memory"
+                                                            : "__dlpack__: argument 'copy': expected True or None: Vulkan's memory is always copied");
     return -1;
+}
+
+// None is CUDA's default stream, -1 none at all.
+static int spyp_consumer_stream(PyObject *object, void **stream) {
+    *stream = SPY_CUDA_STREAM_LEGACY;
+    if (object == Py_None) return 0;
+    if (!PyLong_Check(object) || PyLong_AsLongLong(object) != -1) return PyErr_Occurred() ? -1 : spyp_stream_parse(object, stream);
+    *stream = NULL;
+    return 0;
+}
+
+// Outside the device.
+static spyp_export *spyp_export_as(spyp_tensor *t, int how, bool versioned, PyObject *stream) {
+    void *consumer = NULL;
+    if (how && spyp_consumer_stream(stream, &consumer) < 0) return NULL;
+    if (how == 1) return spyp_export_share(t, versioned, consumer);
+    if (how == 2) {
+        PyObject *copy = spyp_tensor_copy(t, "__dlpack__");
+        spyp_export *e = copy ? spyp_export_share((spyp_tensor *)copy, versioned, consumer) : NULL;
+        if (e && versioned) e->managed.versioned.flags = SPYP_DL_COPIED;
+        Py_XDECREF(copy);
+        return e;
+    }
+    if (spyp_enter(t->device, "__dlpack__") < 0) return NULL;
+    spyp_export *e = spyp_export_make(t, versioned);
+    spyp_leave(t->device);
+    return e;
 }
 
 static PyObject *spyp_tensor_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -155,27 +250,68 @@ static PyObject *spyp_tensor_dlpack(PyObject *self, PyObject *args, PyObject *kw
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO:__dlpack__", names, &stream, &version, &device,
                                      &copy))
         return NULL;
-    if (spyp_export_check(stream, device, copy) < 0) return NULL;
+    int how = spyp_export_check(t->device, stream, device, copy);
+    if (how < 0) return NULL;
     if (version != Py_None) {
         PyObject *first = PySequence_GetItem(version, 0);
         major = first ? PyLong_AsLong(first) : -1;
         Py_XDECREF(first);
         if (PyErr_Occurred()) return NULL;
     }
-    if (spyp_enter(t->device, "__dlpack__") < 0) return NULL;
-    spyp_export *e = spyp_export_make(t, major >= 1);
-    spyp_leave(t->device);
+    spyp_export *e = spyp_export_as(t, how, major >= 1, stream);
     if (!e) return NULL;
     PyObject *capsule =
         PyCapsule_New(&e->managed, major >= 1 ? SPYP_DL_NAME_VERSIONED : SPYP_DL_NAME, spyp_capsule_end);
-    if (!capsule) free(major >= 1 ? e->managed.versioned.context : e->managed.legacy.context);
+    if (!capsule) spyp_export_free(e, major >= 1);
     return capsule;
 }
 
 static PyObject *spyp_tensor_dlpack_device(PyObject *self, PyObject *ignored) {
-    SPYP_UNUSED(self);
+    const spyp_device *d = ((spyp_tensor *)self)->device;
     SPYP_UNUSED(ignored);
-    return Py_BuildValue("(ii)", SPYP_DL_CPU, 0);
+    return Py_BuildValue("(ii)", d->cuda >= 0 ? SPYP_DL_CUDA : SPYP_DL_CPU, d->cuda >= 0 ? d->cuda : 0);
+}
+
+// >>__cuda_array_interface__, version 3
+
+static PyObject *spyp_interface_make(spyp_tensor *t) {
+    static const char kinds[] = { 'i', 'u', 'f', 0, 0, 0, 'b' };
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    spyp_export e;
+    spyp_dl_tensor tensor;
+    if (spyp_export_describe(t, &info, &e, &tensor) < 0 || spyp_export_place(t, &info, &e, &tensor) < 0) return NULL;
+    long long item = tensor.dtype.bits / 8;
+    PyObject *shape = PyTuple_New(tensor.ndim), *strides = PyTuple_New(tensor.ndim), *dict = NULL;
+    for (int32_t i = 0; shape && strides && i < tensor.ndim; i++) {
+        PyTuple_SetItem(shape, i, PyLong_FromLongLong(e.shape[i]));
+        PyTuple_SetItem(strides, i, PyLong_FromLongLong(e.strides[i] * item));
+    }
+    PyObject *stream = PyLong_FromVoidPtr(spy_cuda_get_stream(t->device->device));
+    PyObject *type = spyp_format("%c%c%d", item == 1 ? '|' : '<', kinds[tensor.dtype.code], (int)item);
+    PyObject *address = PyLong_FromVoidPtr(tensor.data);
+    if (shape && strides && stream && type && address)
+        dict = Py_BuildValue("{s:O,s:O,s:(OO),s:O,s:i,s:O}", "shape", shape, "typestr", type, "data", address, Py_False, "strides",
+                             info.is_contiguous ? Py_None : strides, "version", 3, "stream", stream);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(stream);
+    Py_XDECREF(type);
+    Py_XDECREF(address);
+    return dict;
+}
+
+// An AttributeError where there is none, so that hasattr() says it.
+static PyObject *spyp_tensor_interface(PyObject *self, void *ignored) {
+    spyp_tensor *t = (spyp_tensor *)self;
+    SPYP_UNUSED(ignored);
+    if (t->device->cuda < 0)
+        return PyErr_Format(PyExc_AttributeError, "__cuda_array_interface__: the tensor lies in the memory of a device that is not CUDA's");
+    if (spyp_enter(t->device, "__cuda_array_interface__") < 0) return NULL;
+    PyObject *dict = spyp_interface_make(t);
+    spyp_leave(t->device);
+    if (dict || !PyErr_ExceptionMatches(PyExc_BufferError)) return dict;
+    PyErr_Clear();
+    return PyErr_Format(PyExc_AttributeError, "__cuda_array_interface__: the elements have no form in it");
 }
 
 // >>numpy
@@ -231,16 +367,17 @@ static PyObject *spyp_tensor_storage(PyObject *self, void *ignored) {
 
 static PyMethodDef spyp_export_methods[] = {
     { "__dlpack__", SPYP_FUNC(spyp_tensor_dlpack), METH_VARARGS | METH_KEYWORDS,
-      "__dlpack__(stream=None, max_version=None, dl_device=None, copy=None): a DLPack capsule of a copy in "
-      "host memory. Waits. "
-      "BufferError for structs, for another device and for copy=False." },
+      "__dlpack__(stream=None, max_version=None, dl_device=None, copy=None): a DLPack capsule. Of a CUDA device: of the tensor's own "
+      "memory, for work in `stream` (a handle; None: CUDA's default one), which begins after all work so far; while it is used "
+      "there, the device's work and that stream's are in order (-1: the consumer sees to that). Of others, or with dl_device=(1, 0): of a "
+      "copy in host memory. Waits. BufferError for structs, for another device and where copy=False cannot be had." },
     { "__dlpack_device__", spyp_tensor_dlpack_device, METH_NOARGS,
-      "__dlpack_device__(): (1, 0), host memory: where __dlpack__() copies to." },
+      "__dlpack_device__(): (2, n) for CUDA's GPU n; else (1, 0), host memory, where __dlpack__() copies to." },
     { "__array__", SPYP_FUNC(spyp_tensor_array), METH_VARARGS | METH_KEYWORDS,
       "__array__(dtype=None, copy=None): as to_numpy(), for numpy.asarray(tensor). Waits." },
     { "to_torch", spyp_tensor_to_torch, METH_NOARGS,
-      "to_torch(): a torch tensor on the CPU with a copy of the contents. Waits. ImportError without "
-      "torch." },
+      "to_torch(): a torch tensor over the same memory, where the device is CUDA's; else one on the CPU with a copy of the contents: "
+      "waits. ImportError without torch." },
     { "torch", spyp_tensor_to_torch, METH_NOARGS, "torch(): as to_torch()." },
     { "uniforms", spyp_tensor_uniforms, METH_NOARGS,
       "uniforms(): a dict of shape, strides and offset; as a value for dispatch(vars=...) it is the "
@@ -279,7 +416,12 @@ int spyp_export_ready(PyObject *module) {
                                    "The tensor's memory as a Buffer of bytes: the same memory. ValueError unless elements lie "
                                    "next to each other.",
                                    NULL };
-    return spyp_methods_add(spyp.tensor, spyp_export_methods) < 0 || spyp_getset_add(spyp.tensor, &storage) < 0
+    static PyGetSetDef interface = { "__cuda_array_interface__", spyp_tensor_interface, NULL,
+                                     "The tensor's memory as other CUDA libraries find it, version 3, with the stream that its work goes to. "
+                                     "AttributeError for other devices and for structs.",
+                                     NULL };
+    return spyp_methods_add(spyp.tensor, spyp_export_methods) < 0 || spyp_getset_add(spyp.tensor, &storage) < 0 ||
+                   spyp_getset_add(spyp.tensor, &interface) < 0
                ? -1
                : PyModule_AddFunctions(module, spyp_export_functions);
 }

@@ -406,7 +406,7 @@ static PyObject *spyp_tensor_attach(PyTypeObject *type, spyp_tensor *t, PyObject
                                                grad_out ? ((spyp_tensor *)grad_out)->tensor : NULL, NULL);
         if (!view) spyp_raise(t->device);
         spyp_leave(t->device);
-        if (view) made = spyp_tensor_make(type, t->device, view, t->module);
+        if (view) made = spyp_tensor_make_view(type, t, view, t->module);
     }
     if (made) {
         ((spyp_tensor *)made)->grad_in = Py_XNewRef(grad_in);
@@ -444,7 +444,7 @@ static PyObject *spyp_detached(PyTypeObject *type, spyp_tensor *t) {
     spy_tensor *view = spy_create_detached(t->tensor);
     if (!view) spyp_raise(t->device);
     spyp_leave(t->device);
-    return view ? spyp_tensor_make(type, t->device, view, t->module) : NULL;
+    return view ? spyp_tensor_make_view(type, t, view, t->module) : NULL;
 }
 
 static PyObject *spyp_tensor_detach(PyObject *self, PyObject *ignored) {

@@ -149,6 +149,7 @@ static int spyp_strings_ready(void) {
         { &spyp.s_dlpack_device, "__dlpack_device__" },
         { &spyp.s_cuda_array, "__cuda_array_interface__" },
         { &spyp.s_array_interface, "__array_interface__" },
+        { &spyp.s_exchange, "__dlpack_c_exchange_api__" },
         { &spyp.s_dtype, "dtype" },
         { &spyp.s_name, "name" },
         { &spyp.s_to_cursor, "to_cursor" },
@@ -183,7 +184,7 @@ static int spyp_module_exec(PyObject *module) {
         spyp_values_ready(module) < 0 || spyp_buffer_ready(module) < 0 || spyp_encoder_ready(module) < 0 ||
         spyp_math_ready(module) < 0 || spyp_reflection_ready(module) < 0 || spyp_resolve_ready(module) < 0 ||
         spyp_extension_ready(module) < 0 || spyp_names_ready() < 0 || spyp_gradient_ready(module) < 0 ||
-        spyp_cuda_ready(module) < 0)
+        spyp_cuda_ready(module) < 0 || spyp_foreign_ready(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SPY_VERSION", SPY_VERSION);
 }

@@ -8,7 +8,7 @@
 //   shape.c       Shape                                        errors.c   C's errors in Python's words
 //   names.c       dir() and constants                         gradient.c DiffPair, gradients of tensors
 //   buffer.c      memory in bytes                              encoder.c  command encoders and command buffers
-//   cuda.c        contexts and streams of CUDA
+//   cuda.c        contexts and streams of CUDA                foreign.c  CUDA memory shared with other libraries
 //   math_*.c      float3, float4x4, ...
 #ifndef SPYP_H
 #define SPYP_H
@@ -34,7 +34,7 @@ typedef struct spyp_state {
         *packed, *recorder, *encoder, *commands, *pair;
     // interned names
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
-        *s_cuda_array, *s_array_interface, *s_dtype, *s_name;
+        *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_exchange;
     PyTypeObject *reflections[10], *binding, *resolution; // reflections: by spyp_reflected
     PyObject *s_to_cursor;
     PyObject *python_types, *cursor_types; // dict: type -> function(value), see extension.c
@@ -46,6 +46,12 @@ typedef struct spyp_state {
 extern spyp_state spyp;
 
 // >>objects
+
+#define SPYP_SHARED 4
+typedef struct spyp_shared {
+    void *stream;   // CUDA's
+    uint32_t users; // leases
+} spyp_shared;
 
 typedef struct spyp_device {
     PyObject_HEAD
@@ -67,6 +73,11 @@ typedef struct spyp_device {
     PyObject *follow;         // callable that gives the CUDA stream that this thread's work goes to, or NULL
     void *stream;             // CUDA's, where work goes to; NULL: the device's own
     PyObject *extra;          // dict of what Python code keeps with the device, or NULL
+    struct spyp_imports *imports; // tensors over memory of others, or NULL: foreign.c
+    spyp_shared shared[SPYP_SHARED]; // streams of others whose work is ordered with all of the device's
+    uint32_t shared_count;
+    PyObject *returned;       // list of leases whose memory others have done with, or NULL
+    int cuda;                 // CUDA's number of the GPU; -1: another backend
     PyObject *weakrefs;
     bool hot_reload, quiet; // quiet: messages are for nobody
     uint64_t reload_interval_ns;
@@ -118,7 +129,7 @@ typedef struct spyp_tensor {
     PyObject *dtype;  // Struct; NULL until asked for
     PyObject *module; // Module that the element type comes from, or NULL
     PyObject *grad_in, *grad_out; // Tensors, or NULL
-    PyObject *owner;  // what owns imported memory, or NULL
+    PyObject *owner;  // lease of memory that is another library's, or NULL
     PyObject *weakrefs;
 } spyp_tensor;
 
@@ -190,6 +201,12 @@ typedef struct spyp_call {
     bool foreign;     // the error that is set was raised by the user's own code
     bool gradient;    // what is converted is a gradient: numbers become floats that the call may change
     spy_call_mode mode;
+    // of arrays in CUDA memory: foreign.c
+    spyp_device *borrows;    // the device whose imports are used, or NULL
+    void *streams[SPYP_SHARED]; // where their libraries work now
+    uint32_t stream_count;
+    const struct spyp_dl_exchange *library; // of the first one; NULL: it cannot be asked from C
+    PyObject *wrap;          // instead: function(DLPack producer) that makes such an array, or NULL; borrowed
 } spyp_call;
 
 void spyp_call_begin(spyp_call *call, spyp_function *function);
@@ -228,8 +245,35 @@ int spyp_stream_parse(PyObject *object, void **stream);
 // Round work on another stream than the device's (NULL: none), which goes on behind it. Inside the device.
 spy_status spyp_stream_begin(spyp_device *device, void *stream);
 spy_status spyp_stream_end(spyp_device *device, void *stream);
-int spyp_stream_follow(spyp_device *device); // the end of spyp_enter() where there is `follow`; -1 with an error, outside again
 int spyp_cuda_ready(PyObject *module);
+
+int spyp_stream_follow(spyp_device *device); // work goes to the stream that `follow` says; -1 with an error
+// Inside the device: others' streams and its own, at the outermost entry and leaving.
+int spyp_stream_enter(spyp_device *device); // -1 with an error, outside again
+void spyp_stream_leave(spyp_device *device);
+
+// >>foreign.c: CUDA memory of other libraries, in and out, without a copy
+struct spyp_dl_tensor;
+struct spyp_dl_versioned;
+// An array in CUDA memory as an argument: 1; 0: it lies elsewhere, or the device is not CUDA's; -1 with an error.
+int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg);
+// A Tensor over such an array's memory; NULL without an error: as 0. `dtype`: None, or what its numbers are seen as.
+// `reads`: it is only read, and may be a read-only one.
+PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *device, PyObject *object, PyObject *dtype, bool reads, const char *what);
+// Round a call, inside the device: its work and that of the arrays' libraries. `own`: the stream of the call.
+spy_status spyp_foreign_begin(const spyp_call *call, void *own);
+spy_status spyp_foreign_end(const spyp_call *call, void *own);
+void spyp_foreign_return(spyp_call *call);      // the end of spyp_call_end()
+// What a recorded call uses, `objects`, into a list, with leases for streams of others; -1 with an error.
+int spyp_foreign_keep(const spyp_call *call, PyObject *list, PyObject *objects);
+void spyp_imports_drop(spyp_device *device);    // the device is closed
+int spyp_work_stream_of(PyTypeObject *type, int device, void **stream); // 1; 0: it cannot be asked from C; -1 with an error
+// Memory that two sides use: `object` is kept, and the stream (NULL: not known) is ordered with the device's work meanwhile.
+PyObject *spyp_lease_make(spyp_device *device, void *stream, PyObject *object);
+void spyp_lease_end(PyObject *lease); // its memory is used again after what its stream was given; takes the reference
+// Takes a tensor; gives it as an array of the call's library, if that is one. Outside the device.
+PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor);
+int spyp_foreign_ready(PyObject *module);
 
 // >>errors
 
@@ -301,6 +345,7 @@ int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *w
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
 PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
 spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
+int spyp_encoder_keep(PyObject *encoder, const spyp_call *call, PyObject *objects); // as long as it is there; -1 with an error
 int spyp_encoder_recorded(PyObject *encoder, spyp_function *function); // after a call, inside the device; -1 with an error
 // Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
 // with an error. buffer.c
@@ -333,6 +378,8 @@ int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *v
 // >>tensors and arrays
 
 PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *tensor, PyObject *module); // takes `tensor`
+PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor *view, PyObject *module); // the same for a view of `of`
+PyObject *spyp_tensor_copy(spyp_tensor *tensor, const char *what); // a new tensor with the same contents, without a wait
 PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
 PyTypeObject *spyp_view_type(PyObject *tensor); // of its views: Tensor or NDBuffer
 int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what); // copies host data; -1 with an error
@@ -343,6 +390,15 @@ PyObject *spyp_shape_tuple(const spy_shape *shape);
 // 1: filled; 0: no array; -1: an error is set (an array of a kind that cannot be used).
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array);
 int spyp_is_array(PyObject *object);
+spy_dtype spyp_dtype_of_dl(const struct spyp_dl_tensor *tensor); // DEFAULT: none
+spy_dtype spyp_dtype_of_family(char family, Py_ssize_t size);    // by array protocols' letters; DEFAULT: none
+int spyp_too_many_dims(const char *what, int rank);              // -1 with the error
+// The DLPack capsule of an object, for work in `stream` (NULL: in host memory). NULL with an error.
+PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what);
+const struct spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only); // NULL with an error
+bool spyp_is_true(PyObject *object, const char *name);
+// The DLPack device of an object that says it, SPYP_DL_CPU for others; -1 with an error. Its number, too, if asked for.
+long spyp_dl_device_of(PyObject *object, int *number);
 // What the call writes into array->data goes on to array->place. 1: so it will; 0: too many arguments; -1: an error.
 int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
 // Numbers of another type; floats to integers and what does not fit are errors. 0, or -1 with an error.
@@ -351,6 +407,9 @@ spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swappe
 const char *spyp_format_of_dtype(spy_dtype dtype);
 PyObject *spyp_numpy(void);                     // the module, new reference; ImportError with what to do
 PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner); // dtype and further dimensions
+
+// Sizes of the tensor that takes an array of `sizes` as elements of a type: dimensions that belong to the type are cut off.
+int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shape *outer, const char *what);
 
 // The dimensions that a type's vectors, matrices and arrays add; gives what is left: a scalar, struct ..., or NULL.
 const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inner);
@@ -367,6 +426,7 @@ int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype sca
 
 // >>export.c: tensors as arrays of other libraries
 int spyp_export_ready(PyObject *module);
+struct spyp_dl_versioned *spyp_export_shared(spyp_tensor *tensor, void *stream); // CUDA memory; NULL with an error
 const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info); // inside the device; NULL: scalars, or an error
 
 // >>cursor.c

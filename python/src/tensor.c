@@ -17,6 +17,12 @@ PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *
     return (PyObject *)t;
 }
 
+PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor *view, PyObject *module) {
+    PyObject *made = spyp_tensor_make(type, of->device, view, module);
+    if (made) ((spyp_tensor *)made)->owner = Py_XNewRef(of->owner);
+    return made;
+}
+
 // Inside nothing. `dtype`: None, or anything that spyp_dtype_parse knows.
 static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const spy_shape *shape, PyObject *dtype, bool zeroed, const char *what) {
     spyp_dtype parsed;
@@ -109,10 +115,10 @@ static PyObject *spyp_tensor_full(PyObject *type, PyObject *args, PyObject *kwar
 static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
                                 const char *what);
 
-// NDBuffer(array): a copy on the device that push_current_device() set.
+// NDBuffer(array): on the device that push_current_device() set.
 static PyObject *spyp_tensor_wrap(PyTypeObject *type, PyObject *array) {
     PyObject *package = PyImport_ImportModule("slangpy"), *device = package ? PyObject_CallMethod(package, "current_device", NULL) : NULL;
-    PyObject *made = device ? PyObject_CallMethod((PyObject *)type, "from_numpy", "OO", device, array) : NULL;
+    PyObject *made = device ? PyObject_CallMethod((PyObject *)type, "from_torch", "OO", device, array) : NULL;
     Py_XDECREF(package);
     Py_XDECREF(device);
     return made;
@@ -169,6 +175,19 @@ static PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, 
     if (!tensor) spyp_raise(t->device);
     spyp_leave(t->device);
     return tensor ? spyp_tensor_make((PyTypeObject *)type, t->device, tensor, t->module) : NULL;
+}
+
+PyObject *spyp_tensor_copy(spyp_tensor *t, const char *what) {
+    PyObject *made = spyp_tensor_like((PyObject *)spyp_view_type((PyObject *)t), (PyObject *)t, false, what);
+    if (!made || spyp_enter(t->device, what) < 0) {
+        Py_XDECREF(made);
+        return NULL;
+    }
+    spy_status status = spy_tensor_copy(((spyp_tensor *)made)->tensor, t->tensor);
+    if (status != SPY_OK) spyp_raise(t->device);
+    spyp_leave(t->device);
+    if (status != SPY_OK) Py_CLEAR(made);
+    return made;
 }
 
 // The one argument of a function, by position or name; borrowed, or NULL with an error.
@@ -247,8 +266,7 @@ static PyObject *spyp_tensor_copy_from(PyObject *self, PyObject *args, PyObject 
     Py_RETURN_NONE;
 }
 
-// Sizes of the tensor that takes an array of `sizes` as elements of a type: dimensions that belong to the type are cut off.
-static int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shape *outer) {
+int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shape *outer, const char *what) {
     spy_shape inner;
     size_t each;
     const spy_type_info *base = spyp_inner_shape(info, &inner);
@@ -260,7 +278,7 @@ static int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, s
     if (same) return 0;
     PyObject *expected = spyp_shape_tuple(&inner), *given = spyp_shape_tuple(sizes);
     if (expected && given)
-        PyErr_Format(PyExc_ValueError, "Tensor.from_numpy: Shape mismatch: expected an array that ends in %R for %s, got %R", expected, info->name, given);
+        PyErr_Format(PyExc_ValueError, "%s: Shape mismatch: expected an array that ends in %R for %s, got %R", what, expected, info->name, given);
     Py_XDECREF(expected);
     Py_XDECREF(given);
     return -1;
@@ -281,7 +299,7 @@ static PyObject *spyp_tensor_of_type(PyTypeObject *type, spyp_device *d, const s
             info = spy_reflect_type(module->module, parsed.type);
             if (!info) spyp_raise(d);
             spyp_leave(d);
-            status = info ? spyp_outer_shape(info, &array->shape, &shape) : -1;
+            status = info ? spyp_outer_shape(info, &array->shape, &shape, "Tensor.from_numpy") : -1;
         }
         SPYP_DECREF(module);
     }
@@ -307,12 +325,24 @@ static PyObject *spyp_tensor_of_own(PyTypeObject *type, spyp_device *d, const sp
     return tensor ? spyp_tensor_make(type, d, tensor, NULL) : NULL;
 }
 
+// A tensor over an array's own memory; NULL without an error: it cannot be had.
+static PyObject *spyp_tensor_shared(PyTypeObject *type, PyObject *device, PyObject *object, PyObject *dtype, const char *what) {
+    spyp_device *d = spyp_device_of(device, what);
+    return d ? spyp_foreign_tensor(type, d, object, dtype, false, what) : NULL;
+}
+
 static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyObject *object, PyObject *dtype) {
     spyp_device *d = spyp_device_of(device, "Tensor.from_numpy");
     spyp_arena arena;
     spyp_host_array array;
     PyObject *result = NULL;
     if (!d) return NULL;
+    if (!dtype || dtype == Py_None) { // CUDA's memory is copied there
+        PyObject *shared = spyp_foreign_tensor(type, d, object, NULL, true, "Tensor.from_numpy");
+        if (shared) result = spyp_tensor_copy((spyp_tensor *)shared, "Tensor.from_numpy");
+        Py_XDECREF(shared);
+        if (result || PyErr_Occurred()) return result;
+    }
     spyp_arena_begin(&arena);
     int found = spyp_host_array_get(&arena, object, "Tensor.from_numpy", &array);
     if (found == 0) PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: argument 'ndarray': expected an array, got %R", (PyObject *)Py_TYPE(object));
@@ -332,6 +362,26 @@ static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwar
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:from_numpy", fills, &array)) return NULL;
     if (spyp_tensor_fill_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL;
     Py_RETURN_NONE;
+}
+
+// `Tensor.from_torch(device, tensor)`: CUDA memory is shared, other arrays are copied. `tensor.from_torch(other)` fills it.
+static PyObject *spyp_from_foreign(PyObject *owner, PyObject *args, PyObject *kwargs, char *name, const char *format, const char *what) {
+    char *names[] = { "device", name, "dtype", NULL };
+    PyObject *device, *array, *dtype = NULL;
+    if (!PyType_Check(owner)) return spyp_from_numpy(owner, args, kwargs);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &device, &array, &dtype)) return NULL;
+    PyObject *made = spyp_tensor_shared((PyTypeObject *)owner, device, array, dtype, what);
+    return made || PyErr_Occurred() ? made : spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
+}
+
+static PyObject *spyp_from_torch(PyObject *owner, PyObject *args, PyObject *kwargs) {
+    static char name[] = "tensor";
+    return spyp_from_foreign(owner, args, kwargs, name, "OO|O:Tensor.from_torch", "Tensor.from_torch");
+}
+
+static PyObject *spyp_from_dlpack(PyObject *owner, PyObject *args, PyObject *kwargs) {
+    static char name[] = "array";
+    return spyp_from_foreign(owner, args, kwargs, name, "OO|O:Tensor.from_dlpack", "Tensor.from_dlpack");
 }
 
 // A descriptor that binds a function to the instance, or to the class when there is none.
@@ -419,7 +469,7 @@ PyTypeObject *spyp_view_type(PyObject *self) {
 static PyObject *spyp_view_of(spyp_tensor *t, spy_tensor *view) {
     if (!view) spyp_raise(t->device);
     spyp_leave(t->device);
-    return view ? spyp_tensor_make(spyp_view_type((PyObject *)t), t->device, view, t->module) : NULL;
+    return view ? spyp_tensor_make_view(spyp_view_type((PyObject *)t), t, view, t->module) : NULL;
 }
 
 static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
@@ -443,7 +493,7 @@ static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *sh
         if (!view) spyp_raise(t->device);
         spyp_leave(t->device);
     }
-    if (view) result = spyp_tensor_make(type, t->device, view, parsed.from ? (PyObject *)parsed.from : t->module);
+    if (view) result = spyp_tensor_make_view(type, t, view, parsed.from ? (PyObject *)parsed.from : t->module);
     Py_XDECREF(parsed.keeps);
     return result;
 }
@@ -578,6 +628,7 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     Py_CLEAR(t->grad_in); // they are the other's now
     Py_CLEAR(t->grad_out);
     if (status != SPY_OK) return NULL;
+    spyp_replace(&t->owner, Py_XNewRef(((spyp_tensor *)other)->owner));
     Py_RETURN_NONE;
 }
 
@@ -807,7 +858,7 @@ static PyType_Spec spyp_tensor_spec = {
 
 static PyType_Slot spyp_ndbuffer_slots[] = {
     { Py_tp_doc, (void *)"NDBuffer(device, dtype=float, element_count=None, shape=None): Slang's other name for a Tensor. NDBuffer(array): a copy "
-                         "of any array (numpy, torch, ...) on the device that push_current_device() set." },
+                         "of any array (numpy, ...) on the device that push_current_device() set; as from_torch() for one in CUDA memory." },
     { 0, NULL },
 };
 
@@ -820,7 +871,14 @@ static PyMethodDef spyp_eithers[] = {
       "Tensor.from_numpy(device, ndarray, usage=None, memory_type=None, dtype=None): a new tensor with a copy of any array, of its own "
       "type or of `dtype`, whose vectors, matrices and arrays take the last dimensions; structured arrays fill structs by field "
       "names. tensor.from_numpy(data): as copy_from_numpy()." },
-    { "from_torch", SPYP_FUNC(spyp_from_numpy), METH_VARARGS | METH_KEYWORDS, "Tensor.from_torch(device, tensor): as from_numpy." },
+    { "from_torch", SPYP_FUNC(spyp_from_torch), METH_VARARGS | METH_KEYWORDS,
+      "Tensor.from_torch(device, tensor, dtype=None): a tensor over the memory of any array in CUDA memory (torch, CuPy, Numba, ...), where the "
+      "device is CUDA's; of its own type, or of a `dtype` whose numbers are its own: its vectors, matrices, arrays and structs take the "
+      "last dimensions. The memory lives as long as the tensor; the array's stream and the device's work stay in order. Other "
+      "arrays: as from_numpy. TypeError and ValueError for arrays that cannot be shared: of another GPU, read-only, of numbers that "
+      "Slang lacks." },
+    { "from_dlpack", SPYP_FUNC(spyp_from_dlpack), METH_VARARGS | METH_KEYWORDS,
+      "Tensor.from_dlpack(device, array, dtype=None): as from_torch, also of a DLPack capsule." },
     { "numpy", SPYP_FUNC(spyp_numpy_either), METH_VARARGS | METH_KEYWORDS,
       "Tensor.numpy(device, ndarray): as from_numpy. tensor.numpy(): as to_numpy." },
 };

@@ -43,7 +43,8 @@ typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
     SPY_DIRECTION_INOUT,
-    SPY_DIRECTION_ANY // of host arrays: as the parameter says; the memory is written when that is out or inout
+    SPY_DIRECTION_ANY, // of host arrays: as the parameter says; the memory is written when that is out or inout
+    SPY_DIRECTION_IN   // of tensors, which else go both ways: never written; what would write them is an error
 } spy_direction;
 
 // One argument. Plain data that lives only during the call.

@@ -44,6 +44,8 @@ spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
 // What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: one at a time.
 void *spy_cuda_get_stream(spy_device *device);
 void *spy_cuda_get_context(spy_device *device);
+// The adapter's number, as spy_device_desc.adapter: CUdevice + 1. 0 with an error for other devices. Threads: one at a time.
+uint32_t spy_cuda_get_adapter(spy_device *device);
 // Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
 // thread's current context as it was, but for threads that have none: those get the device's. Threads: any, one at a time.
 spy_status spy_cuda_make_current(spy_device *device);

@@ -88,8 +88,14 @@ SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *t
     return false;
 }
 
+static bool spyi_no_writing(spyi_attempt *a, const char *path) {
+    return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                   "'%s' is written: expected a tensor that may be, got a read-only one", path);
+}
+
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
+    if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
     if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
     if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
@@ -220,6 +226,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
         const char *takes = spyi_kind_takes(leaf->type);
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
+    if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;

@@ -47,7 +47,8 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
-        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY))
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY) &&
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_TENSOR))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {

@@ -279,6 +279,7 @@ def run_torch(quick):
             raise Wrong("the chain is wrong")
 
     attempt(calls, "issue", None, same, check_same)
+    attempt(calls, "issue_torch", None, same, check_same)
     attempt(calls, "rotating_issue", "rotating", rotating, check_sums)
     attempt(calls, "chain_issue", "chain", chain, check_chain)
 
@@ -570,8 +571,34 @@ def run_slangpy(quick):
             samples.append((time.perf_counter() - start) * 1e6)
         report(item, "us", samples[20:])
 
+    def torch_tensors(item):
+        """the 2-tensor call with torch's own tensors, on a device that works in torch's stream"""
+        if os.environ.get("SPY_RIVAL_DEVICE") != "cuda":
+            return emit(item, skipped="torch's memory is CUDA's")
+        try:
+            import torch
+        except ImportError as e:
+            return emit(item, skipped=f"no torch: {e}")
+        shared = spy.create_torch_device(include_paths=[HERE])
+        add, samples = spy.Module.load_from_file(shared, "bench.slang").add, []
+        p, q = (torch.rand(FLOATS, device="cuda") for _ in range(2))
+        o = torch.full((FLOATS,), float(POISON), device="cuda")
+        for i in range(7):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(count):
+                add(p, q, _result=o)
+            issued = time.perf_counter()
+            torch.cuda.synchronize()
+            if i >= 2:
+                samples.append((issued - start) / count * 1e6)
+        if not torch.equal(o.cpu(), p.cpu() + q.cpu()):
+            raise Wrong("the sum is wrong")
+        report(item, "us", samples, "issue")
+
     attempt(round_trip, "scalar")
     attempt(call_wait, "call_wait")
+    attempt(torch_tensors, "issue_torch")
 
 
 def run_slangpy_cold():

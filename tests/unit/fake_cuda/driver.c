@@ -1,6 +1,7 @@
 // A CUDA driver without a GPU, opened by tests as any other: device memory is host memory, work is done at once, kernels are
 // played by the test. Modules are PTX: the device says that it is newer than any NVRTC, which then makes no cubins.
 #include "fake_cuda.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,16 +101,42 @@ FAKE(cuCtxDestroy_v2, (void *object)) {
 
 // >>memory and streams
 
+typedef struct block { // what was allocated, on which device
+    struct block *next;
+    char *memory;
+    size_t size;
+    int device;
+} block;
+static block *blocks;
+static atomic_flag blocks_busy = ATOMIC_FLAG_INIT;
+
+static void lock_blocks(void) {
+    while (atomic_flag_test_and_set(&blocks_busy)) {}
+}
+static void unlock_blocks(void) { atomic_flag_clear(&blocks_busy); }
+
 static int take(void **memory, size_t size) {
+    block *made = (block *)malloc(sizeof *made);
     *memory = aligned_alloc(256, (size + 511) / 256 * 256);
-    if (!*memory) return 2;
+    if (!*memory || !made) return free(*memory), free(made), 2;
     memset(*memory, 0xcd, size);
+    lock_blocks();
+    *made = (block){ blocks, (char *)*memory, size, now() ? now()->device : 0 };
+    blocks = made;
     state.allocations++;
+    unlock_blocks();
     return 0;
 }
 static int give(void *memory) {
-    free(memory);
+    lock_blocks();
+    block **at = &blocks;
+    while (*at && (*at)->memory != (char *)memory) at = &(*at)->next;
+    block *gone = *at;
+    if (gone) *at = gone->next;
     state.allocations--;
+    unlock_blocks();
+    free(gone);
+    free(memory);
     return 0;
 }
 
@@ -153,6 +180,7 @@ FAKE(cuStreamCreate, (void **stream, unsigned flags)) {
 FAKE(cuStreamDestroy_v2, (void *stream)) { return free(stream), 0; }
 FAKE(cuStreamSynchronize, (void *stream)) { return (void)stream, failing("cuStreamSynchronize"); }
 FAKE(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) {
+    state.waits++;
     state.waiting = stream;
     state.waits_for = *(void **)event;
     return (int)flags;
@@ -170,7 +198,19 @@ FAKE(cuEventQuery, (void *event)) { return (void)event, 0; }
 FAKE(cuEventSynchronize, (void *event)) { return (void)event, 0; }
 FAKE(cuEventElapsedTime, (float *ms, void *from, void *to)) { return *ms = 1, (void)from, (void)to, 0; }
 FAKE(cuPointerGetAttributes, (unsigned count, const int *attributes, void **values, uint64_t pointer)) { return (void)count, (void)attributes, (void)values, (void)pointer, 0; }
-FAKE(cuPointerGetAttribute, (void *value, int attribute, uint64_t pointer)) { return (void)value, (void)attribute, (void)pointer, 1; }
+// Device ordinal, start and size of the allocation. What the test maps is the first device's and knows no range.
+FAKE(cuPointerGetAttribute, (void *value, int attribute, uint64_t pointer)) {
+    lock_blocks();
+    const block *b = blocks;
+    while (b && (pointer < (uint64_t)(uintptr_t)b->memory || pointer - (uint64_t)(uintptr_t)b->memory >= b->size)) b = b->next;
+    unlock_blocks();
+    if (!b && (attribute != 9 || pointer - state.mapped >= state.mapped_size)) return 1;
+    if (attribute == 9) *(int *)value = b ? b->device : 0;
+    else if (attribute == 11) *(uint64_t *)value = (uint64_t)(uintptr_t)b->memory;
+    else if (attribute == 12) *(size_t *)value = b->size;
+    else return 1;
+    return 0;
+}
 
 // >>modules: one kernel each, its parameters from PTX's declarations
 
@@ -418,8 +458,8 @@ static void run_node(const node *n) {
 FAKE(cuGraphLaunch, (void *handle, void *stream)) {
     const graph *g = (const graph *)handle;
     unsigned char done[MOST_NODES] = { 0 };
-    (void)stream;
     MAY_FAIL("cuGraphLaunch");
+    state.stream = stream;
     state.graph_launches++;
     for (unsigned left = g->count; left > 0; left--) {
         unsigned ready[MOST_NODES], count = 0;

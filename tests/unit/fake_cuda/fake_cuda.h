@@ -25,10 +25,12 @@ typedef struct fake_cuda {
     int capturing;       // CUstreamCaptureStatus of every stream
     uint64_t launches, graph_launches, kernels, changes; // cuLaunchKernel, cuGraphLaunch, kernels run, parameters changed
     int64_t graphs, execs, allocations, modules; // alive
-    void *stream;                                // that the last kernel was launched in
+    void *stream;                                // that the last kernel or graph was launched in
     void *waiting, *waits_for;                   // of the last cuStreamWaitEvent: the stream, and that of the event
     void *read_in;                               // the stream of the last copy to the host
     unsigned nodes, edges, empty;                // of the last graph instantiated
+    uint64_t mapped, mapped_size;                // memory of the test's own that is mapped on the first device
+    uint64_t waits;                              // cuStreamWaitEvent
 } fake_cuda;
 
 #endif // FAKE_CUDA_H
