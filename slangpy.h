@@ -1515,7 +1515,8 @@ typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
     SPY_DIRECTION_INOUT,
-    SPY_DIRECTION_ANY // of host arrays: as the parameter says; the memory is written when that is out or inout
+    SPY_DIRECTION_ANY, // of host arrays: as the parameter says; the memory is written when that is out or inout
+    SPY_DIRECTION_IN   // of tensors, which else go both ways: never written; what would write them is an error
 } spy_direction;
 
 // One argument. Plain data that lives only during the call.
@@ -18947,7 +18948,8 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
-        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY))
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY) &&
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_TENSOR))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -19774,8 +19776,14 @@ SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *t
     return false;
 }
 
+static bool spyi_no_writing(spyi_attempt *a, const char *path) {
+    return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                   "'%s' is written: expected a tensor that may be, got a read-only one", path);
+}
+
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
+    if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
     if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
     if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
@@ -19906,6 +19914,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
         const char *takes = spyi_kind_takes(leaf->type);
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
+    if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;

@@ -51,6 +51,8 @@ spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
 // What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: one at a time.
 void *spy_cuda_get_stream(spy_device *device);
 void *spy_cuda_get_context(spy_device *device);
+// The adapter's number, as spy_device_desc.adapter: CUdevice + 1. 0 with an error for other devices. Threads: one at a time.
+uint32_t spy_cuda_get_adapter(spy_device *device);
 // Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
 // thread's current context as it was, but for threads that have none: those get the device's. Threads: any, one at a time.
 spy_status spy_cuda_make_current(spy_device *device);
@@ -3812,6 +3814,13 @@ void *spy_cuda_get_context(spy_device *device) {
     return context;
 }
 
+uint32_t spy_cuda_get_adapter(spy_device *device) {
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, "spy_cuda_get_adapter");
+    uint32_t adapter = gpu != NULL ? (uint32_t)(gpu->device + 1) : 0;
+    if (gpu != NULL) spyi_leave(device);
+    return adapter;
+}
+
 spy_status spy_cuda_make_current(spy_device *device) {
     static const char function[] = "spy_cuda_make_current";
     spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
@@ -3895,8 +3904,8 @@ static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t
     }
     if (gpu->cu.PointerGetAttribute(&start, SPYI_CU_POINTER_RANGE_START, address) != SPYI_CU_OK ||
         gpu->cu.PointerGetAttribute(&size, SPYI_CU_POINTER_RANGE_SIZE, address) != SPYI_CU_OK || start == 0) {
-        start = address; // memory that is mapped otherwise
-        size = (size_t)size_bytes;
+        start = address & ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
+        size = (size_t)(address - start + size_bytes);
     }
     if (size_bytes > start + size - address) {
         spyi_text_add(error, "%llu bytes were given, the allocation has %llu from 0x%llx on",
