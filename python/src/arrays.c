@@ -357,7 +357,7 @@ static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method,
 
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
     memset(array, 0, sizeof *array);
-    if (PyObject_CheckBuffer(object)) return spyp_from_buffer(arena, object, what, array);
+    if (spyp_is_host_buffer(object)) return spyp_from_buffer(arena, object, what, array);
     if (!spyp_is_array(object)) return 0;
     if (PyCapsule_CheckExact(object)) return spyp_from_capsule(arena, object, what, array);
     if (PyObject_HasAttr(object, spyp.s_dlpack)) {

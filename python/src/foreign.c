@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+// CuPy's arrays have the buffer protocol, too, and refuse it.
+bool spyp_is_host_buffer(PyObject *object) {
+    return PyObject_CheckBuffer(object) && !PyObject_HasAttr((PyObject *)Py_TYPE(object), spyp.s_cuda_array);
+}
+
 // >>libraries: what is known of a type of arrays
 
 typedef struct spyp_producer {
@@ -510,7 +515,7 @@ static inline int spyp_see_array(spyp_call *call, PyObject *object, spyp_seen_ar
 int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_device *d = call->function->module->device;
     spyp_seen_array seen;
-    if (d->cuda < 0 || PyObject_CheckBuffer(object)) return 0;
+    if (d->cuda < 0 || spyp_is_host_buffer(object)) return 0;
     int found = spyp_see_array(call, object, &seen);
     if (found <= 0 || (!call->borrows && spyp_borrow_imports(call, d) < 0)) return found <= 0 ? found : -1;
     spy_tensor *tensor = spyp_import_of(d, &seen);
@@ -710,7 +715,7 @@ PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *d, PyObject *obje
     spyp_dtype parsed;
     PyObject *keeper, *made = NULL;
     void *stream = NULL;
-    if (d->cuda < 0 || PyObject_CheckBuffer(object) || spyp_find_producer(Py_TYPE(object), &p) < 0) return NULL;
+    if (d->cuda < 0 || spyp_is_host_buffer(object) || spyp_find_producer(Py_TYPE(object), &p) < 0) return NULL;
     spyp_producer mine = { p.type, p.api, Py_XNewRef(p.stream), NULL };
     int found = spyp_see_attributes(d, &mine, object, &seen, &keeper, &stream);
     Py_XDECREF(mine.stream);
