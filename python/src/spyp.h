@@ -255,8 +255,8 @@ void spyp_stream_leave(spyp_device *device);
 // >>foreign.c: CUDA memory of other libraries, in and out, without a copy
 struct spyp_dl_tensor;
 struct spyp_dl_versioned;
-// An array in CUDA memory as an argument: 1; 0: it lies elsewhere, or the device is not CUDA's; -1 with an error.
 bool spyp_is_host_buffer(PyObject *object); // host memory by the buffer protocol, and no CUDA array
+// An array in CUDA memory as an argument: 1; 0: it lies elsewhere, or the device is not CUDA's; -1 with an error.
 int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg);
 // A Tensor over such an array's memory; NULL without an error: as 0. `dtype`: None, or what its numbers are seen as.
 // `reads`: it is only read, and may be a read-only one.
