@@ -34,6 +34,14 @@ class Plain:
         return self.dict
 
 
+class Both(ctypes.c_char * 4):
+    """The buffer protocol, too, as CuPy's arrays, which refuse it."""
+    def __init__(self, *args, **kwargs):
+        self.dict = Plain(*args, **kwargs).dict
+
+    __cuda_array_interface__ = Plain.__cuda_array_interface__
+
+
 class Type(ctypes.Structure):
     _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
 
@@ -188,7 +196,7 @@ def arrays(fake):  # noqa: F811
 def test_in_without_copy(arrays):
     """T1, F6: the kernel gets the arrays' own addresses, whichever way they are offered; also as fields, by name and in `_result`."""
     arrays("""
-for kind in (Plain, Packed, Fast):
+for kind in (Plain, Both, Packed, Fast):
     a, b, out = kind((8,), at=256), kind((8,), at=512), kind((8,), at=1024)
     for use in (lambda: m.add(a, b, _result=out), lambda: m.add(a=a, b=b, _result=out), lambda: m.add.return_type("tensor")(a, b, _result=out)):
         for _ in range(4):  # the short way, too
