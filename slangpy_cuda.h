@@ -37,7 +37,8 @@ typedef struct spy_cuda_desc {
     const char *nvrtc_library;  // path of libnvrtc.so.13 or the like; NULL: SLANGPY_NVRTC_LIBRARY, then searched
     const char *driver_library; // path of the driver's library; NULL: found by the system
     bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
-                                // back becomes a CUDA graph of one node, which is launched in half the time
+                                // back becomes a CUDA graph of one node, which is launched in half the time, unless the
+                                // environment has CUDA_LAUNCH_BLOCKING=1
 } spy_cuda_desc;
 
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
@@ -2116,7 +2117,9 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
     }
-    gpu->plain_launches = given != NULL && given->plain_launches;
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
+    gpu->plain_launches =
+        (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     if (given != NULL && given->context != NULL)
         status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);

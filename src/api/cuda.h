@@ -30,7 +30,8 @@ typedef struct spy_cuda_desc {
     const char *nvrtc_library;  // path of libnvrtc.so.13 or the like; NULL: SLANGPY_NVRTC_LIBRARY, then searched
     const char *driver_library; // path of the driver's library; NULL: found by the system
     bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
-                                // back becomes a CUDA graph of one node, which is launched in half the time
+                                // back becomes a CUDA graph of one node, which is launched in half the time, unless the
+                                // environment has CUDA_LAUNCH_BLOCKING=1
 } spy_cuda_desc;
 
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a

@@ -218,7 +218,9 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
     }
-    gpu->plain_launches = given != NULL && given->plain_launches;
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
+    gpu->plain_launches =
+        (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     if (given != NULL && given->context != NULL)
         status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);

@@ -179,6 +179,14 @@ static void test_counts(void **state) {
     assert_int_equal(fake->launches, 100);
     assert_int_equal(fake->graph_launches, 0);
     close_sides();
+    // Who debugs launch by launch has launches.
+    setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+    open_sides(false);
+    unsetenv("CUDA_LAUNCH_BLOCKING");
+    x = make(1, 64, "uint"), out = make(1, 64, "uint");
+    for (uint32_t i = 0; i < 100; i++) OK(sides[1].device, call_step(1, x, 5, 6, out));
+    assert_int_equal(fake->graph_launches, 0);
+    close_sides();
 }
 
 // A stream of the program's that it captures gets launches; when it is over, graphs again.
