@@ -3741,9 +3741,7 @@ SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
-#ifndef SPYI_COPY_THREADS
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
-#endif
 #define SPYI_COPY_PIECES 16u // that wait or are being copied
 
 typedef struct spyi_copy_piece {
@@ -4377,9 +4375,7 @@ uint64_t spyi_time_ns(void) {
 
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)   // below, one memcpy is done before other threads have begun
 #define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // less is not worth a thread's start, about 20 us
-#ifndef SPYI_COPY_BLOCK
 #define SPYI_COPY_BLOCK ((size_t)512 << 10) // what a thread takes at a time
-#endif
 
 // memcpy() past the cache, where the processor can.
 static void spyi_copy_stream(char *to, const char *from, size_t size) {
@@ -22434,14 +22430,16 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
 //
 // The same under CUDA (580.159, NVRTC 13.0), 2^26 floats, events round the call; a copy on the device reaches 4200:
 //                                  add  scalar   row  half  uint8 double  every 2nd  A^T + B  3-D, odd sizes  float3
-//   as they are                   4295   4190   4184  4288   4198   4286       2600     1562            1601    4070
+//   as they are                   4295   4190   4184  4288   4198   4286       2600     1562            3222    4070
 //   groups of 128                 4288   4189   4180  4288   4203   3994       2582     1567             842    4079
 //   groups of 512                 4297   4161   4157  4300   4215   4151       2587     1565            1664    4066
 //   wide: 8 floats, 8 doubles     4053   3767   3809  4295   4201   3325       2445     1477            1604    4062
 //   wide: 4 doubles                                                 4056
 //   flat: 1 element a thread                                                                                    3655
 //         4                                                         4280                                        4016
-// (groups of 128 and 512: double with 4 a thread). Halves and bytes go as uint4, 8 and 16 a thread.
+//   strided: 1 element a thread                                                                         1601
+// (groups of 128 and 512, and 8 floats: double with 4 a thread, odd sizes with 1). Halves and bytes go as uint4, 8 and 16 a
+// thread.
 
 // >>the body
 

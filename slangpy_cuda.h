@@ -60,8 +60,8 @@ spy_status spy_cuda_make_current(spy_device *device);
 
 // The context that is current on this thread, for spy_cuda_desc.context, and its adapter's number, for
 // spy_device_desc.adapter; NULL and 0: there is none. Either may be NULL. And the way back, as cuCtxSetCurrent: NULL takes the
-// current one off this thread. Of the driver that the system finds. SPY_ERROR_NO_DEVICE without one, SPY_ERROR_INVALID_ARGUMENT for what is no context;
-// errors are the thread's, as those of spy_create_device(). Threads: any.
+// current one off this thread. Of the driver that the system finds. SPY_ERROR_NO_DEVICE without one,
+// SPY_ERROR_INVALID_ARGUMENT for what is no context; errors are the thread's, as those of spy_create_device(). Threads: any.
 spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter);
 spy_status spy_cuda_set_current_context(void *context);
 
@@ -1139,6 +1139,7 @@ typedef struct spyi_cuda_gpu {
     uint64_t open;
     uint64_t finished; // as last seen
     uint64_t ordered;  // the last one that waited for another's stream
+    spyi_cu_event order; // between streams; recorded anew each time
     uint32_t work;     // operations in the open batch
     size_t work_bytes; // in its pages
     spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
@@ -1244,6 +1245,10 @@ SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc
                                            spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+// Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
+static inline bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
+    return kernel->uniform_count == 0 && !kernel->block_by_address;
+}
 // Bytes of device memory that a dispatch's parameters take beyond the launch itself.
 SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch);
 // Where the launch finds each parameter: in the dispatch's block, or a copy that lives as long as the open batch. Uniform
@@ -1252,6 +1257,9 @@ SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
                                     const spyi_dispatch *dispatch, spyi_cuda_own *own,
                                     spyi_cu_pointer *address, void *params[SPYI_CUDA_MOST_PARAMS],
                                     spyi_text *error);
+// The kernel as a graph's node. `values` live as long as it.
+SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kernel, const uint32_t groups[3],
+                                                    void **values);
 // A kernel has gone to the GPU: counted, and named if the device is lost.
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
 
@@ -2347,11 +2355,8 @@ static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
 // What `after` is given from now on begins when `before` has done what it was given so far.
 static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spyi_cu_stream after,
                                   spyi_text *error) {
-    spyi_cu_event event = NULL;
-    spyi_cu_result result = gpu->cu.EventCreate(&event, SPYI_CU_EVENT_DISABLE_TIMING);
-    if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(event, before);
-    if (result == SPYI_CU_OK) result = gpu->cu.StreamWaitEvent(after, event, 0);
-    if (event != NULL) (void)gpu->cu.EventDestroy(event); // the driver keeps what is waited for
+    spyi_cu_result result = gpu->cu.EventRecord(gpu->order, before);
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamWaitEvent(after, gpu->order, 0);
     return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
 }
 
@@ -2403,6 +2408,7 @@ SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = gpu->cu.StreamCreate(&gpu->own_stream, SPYI_CU_STREAM_NON_BLOCKING);
     uint32_t i;
     if (result == SPYI_CU_OK) result = gpu->cu.StreamCreate(&gpu->lane, SPYI_CU_STREAM_NON_BLOCKING);
+    if (result == SPYI_CU_OK) result = gpu->cu.EventCreate(&gpu->order, SPYI_CU_EVENT_DISABLE_TIMING);
     for (i = 0; i < SPYI_CUDA_BATCHES && result == SPYI_CU_OK; i++)
         result = gpu->cu.EventCreate(&gpu->batches[i].event, SPYI_CU_EVENT_DISABLE_TIMING);
     for (i = 0; i < SPYI_CUDA_STAGING_COUNT && result == SPYI_CU_OK; i++) {
@@ -2421,6 +2427,7 @@ SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu) {
         if (gpu->batches[i].event != NULL) (void)gpu->cu.EventDestroy(gpu->batches[i].event);
     }
     spyi_cuda_free_pages(gpu, &gpu->free_pages);
+    if (gpu->order != NULL) (void)gpu->cu.EventDestroy(gpu->order);
     if (gpu->lane != NULL) (void)gpu->cu.StreamDestroy(gpu->lane);
     if (gpu->own_stream != NULL) (void)gpu->cu.StreamDestroy(gpu->own_stream);
 }
@@ -2930,10 +2937,6 @@ static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
     return status;
 }
 
-static bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
-    return kernel->uniform_count == 0 && !kernel->block_by_address;
-}
-
 SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch) {
     size_t size;
     uint32_t i;
@@ -2956,6 +2959,17 @@ SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
     for (i = 0; i < kernel->param_count; i++) // the driver only reads
         params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
     return SPY_OK;
+}
+
+SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kernel, const uint32_t groups[3],
+                                                    void **values) {
+    spyi_cu_kernel_params params;
+    memset(&params, 0, sizeof params);
+    params.function = kernel->function;
+    memcpy(params.grid, groups, sizeof params.grid);
+    memcpy(params.block, kernel->group, sizeof params.block);
+    params.params = values;
+    return params;
 }
 
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
@@ -3038,8 +3052,7 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispa
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
-           kernel->uniform_count == 0 && !kernel->block_by_address &&
-           kernel->block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->block_size <= sizeof kernel->repeat.block;
 }
 
 // A place among the kernels that have one: a free one, or that of a kernel that has not been launched for long. NULL: none.
@@ -3068,15 +3081,6 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 
 // >>launching
 
-static void spyi_cuda_repeat_params(const spyi_cuda_kernel *kernel, const uint32_t groups[3], void **params,
-                                    spyi_cu_kernel_params *out) {
-    memset(out, 0, sizeof *out);
-    out->function = kernel->function;
-    memcpy(out->grid, groups, sizeof out->grid);
-    memcpy(out->block, kernel->group, sizeof out->block);
-    out->params = params;
-}
-
 // What exec holds from now on.
 static void spyi_cuda_repeat_note(spyi_cuda_kernel *kernel, const uint32_t groups[3], const void *block) {
     memcpy(kernel->repeat.groups, groups, sizeof kernel->repeat.groups);
@@ -3088,11 +3092,10 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
                                   const void *block, void **params) {
     spyi_cuda_kernel **place = spyi_cuda_repeat_place(gpu);
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    spyi_cu_kernel_params node;
+    spyi_cu_kernel_params node = spyi_cuda_node_params(kernel, groups, params);
     spyi_cu_result result;
     repeat->launches = 0;
     if (place == NULL) return false;
-    spyi_cuda_repeat_params(kernel, groups, params, &node);
     result = gpu->cu.GraphCreate(&repeat->graph, 0);
     if (result == SPYI_CU_OK)
         result = gpu->cu.GraphAddKernelNode(&repeat->node, repeat->graph, NULL, 0, &node);
@@ -3122,8 +3125,7 @@ SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kerne
     if (repeat->exec == NULL && !spyi_cuda_repeat_make(gpu, kernel, groups, block, params)) return false;
     if (memcmp(repeat->groups, groups, sizeof repeat->groups) != 0 ||
         (kernel->block_size > 0 && memcmp(repeat->block, block, kernel->block_size) != 0)) {
-        spyi_cu_kernel_params node;
-        spyi_cuda_repeat_params(kernel, groups, params, &node);
+        spyi_cu_kernel_params node = spyi_cuda_node_params(kernel, groups, params);
         *result = gpu->cu.GraphExecKernelNodeSetParams(repeat->exec, repeat->node, &node);
         if (*result != SPYI_CU_OK) {
             spyi_cuda_repeat_free(gpu, kernel);
@@ -3310,11 +3312,7 @@ static spy_status spyi_cuda_graph_params(spyi_cuda_gpu *gpu, const spyi_cuda_nod
     const spyi_cuda_kernel *kernel = node->kernel;
     memset(own, 0, sizeof *own);
     own->at = node->memory;
-    memset(params, 0, sizeof *params);
-    params->function = kernel->function;
-    memcpy(params->grid, node->groups, sizeof params->grid);
-    memcpy(params->block, kernel->group, sizeof params->block);
-    params->params = values;
+    *params = spyi_cuda_node_params(kernel, node->groups, values);
     return spyi_cuda_params(gpu, kernel, dispatch, own, address, values, error);
 }
 

@@ -53,8 +53,8 @@ spy_status spy_cuda_make_current(spy_device *device);
 
 // The context that is current on this thread, for spy_cuda_desc.context, and its adapter's number, for
 // spy_device_desc.adapter; NULL and 0: there is none. Either may be NULL. And the way back, as cuCtxSetCurrent: NULL takes the
-// current one off this thread. Of the driver that the system finds. SPY_ERROR_NO_DEVICE without one, SPY_ERROR_INVALID_ARGUMENT for what is no context;
-// errors are the thread's, as those of spy_create_device(). Threads: any.
+// current one off this thread. Of the driver that the system finds. SPY_ERROR_NO_DEVICE without one,
+// SPY_ERROR_INVALID_ARGUMENT for what is no context; errors are the thread's, as those of spy_create_device(). Threads: any.
 spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter);
 spy_status spy_cuda_set_current_context(void *context);
 

@@ -81,9 +81,7 @@ SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
-#ifndef SPYI_COPY_THREADS
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
-#endif
 #define SPYI_COPY_PIECES 16u // that wait or are being copied
 
 typedef struct spyi_copy_piece {

@@ -24,9 +24,7 @@
 
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)   // below, one memcpy is done before other threads have begun
 #define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // less is not worth a thread's start, about 20 us
-#ifndef SPYI_COPY_BLOCK
 #define SPYI_COPY_BLOCK ((size_t)512 << 10) // what a thread takes at a time
-#endif
 
 // memcpy() past the cache, where the processor can.
 static void spyi_copy_stream(char *to, const char *from, size_t size) {

@@ -171,11 +171,7 @@ static spy_status spyi_cuda_graph_params(spyi_cuda_gpu *gpu, const spyi_cuda_nod
     const spyi_cuda_kernel *kernel = node->kernel;
     memset(own, 0, sizeof *own);
     own->at = node->memory;
-    memset(params, 0, sizeof *params);
-    params->function = kernel->function;
-    memcpy(params->grid, node->groups, sizeof params->grid);
-    memcpy(params->block, kernel->group, sizeof params->block);
-    params->params = values;
+    *params = spyi_cuda_node_params(kernel, node->groups, values);
     return spyi_cuda_params(gpu, kernel, dispatch, own, address, values, error);
 }
 

@@ -151,6 +151,7 @@ typedef struct spyi_cuda_gpu {
     uint64_t open;
     uint64_t finished; // as last seen
     uint64_t ordered;  // the last one that waited for another's stream
+    spyi_cu_event order; // between streams; recorded anew each time
     uint32_t work;     // operations in the open batch
     size_t work_bytes; // in its pages
     spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
@@ -256,6 +257,10 @@ SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc
                                            spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+// Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
+static inline bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
+    return kernel->uniform_count == 0 && !kernel->block_by_address;
+}
 // Bytes of device memory that a dispatch's parameters take beyond the launch itself.
 SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch);
 // Where the launch finds each parameter: in the dispatch's block, or a copy that lives as long as the open batch. Uniform
@@ -264,6 +269,9 @@ SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
                                     const spyi_dispatch *dispatch, spyi_cuda_own *own,
                                     spyi_cu_pointer *address, void *params[SPYI_CUDA_MOST_PARAMS],
                                     spyi_text *error);
+// The kernel as a graph's node. `values` live as long as it.
+SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kernel, const uint32_t groups[3],
+                                                    void **values);
 // A kernel has gone to the GPU: counted, and named if the device is lost.
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
 

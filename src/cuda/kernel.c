@@ -210,10 +210,6 @@ static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
     return status;
 }
 
-static bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
-    return kernel->uniform_count == 0 && !kernel->block_by_address;
-}
-
 SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch) {
     size_t size;
     uint32_t i;
@@ -236,6 +232,17 @@ SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
     for (i = 0; i < kernel->param_count; i++) // the driver only reads
         params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
     return SPY_OK;
+}
+
+SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kernel, const uint32_t groups[3],
+                                                    void **values) {
+    spyi_cu_kernel_params params;
+    memset(&params, 0, sizeof params);
+    params.function = kernel->function;
+    memcpy(params.grid, groups, sizeof params.grid);
+    memcpy(params.block, kernel->group, sizeof params.block);
+    params.params = values;
+    return params;
 }
 
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {

@@ -25,8 +25,7 @@
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
-           kernel->uniform_count == 0 && !kernel->block_by_address &&
-           kernel->block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->block_size <= sizeof kernel->repeat.block;
 }
 
 // A place among the kernels that have one: a free one, or that of a kernel that has not been launched for long. NULL: none.
@@ -55,15 +54,6 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 
 // >>launching
 
-static void spyi_cuda_repeat_params(const spyi_cuda_kernel *kernel, const uint32_t groups[3], void **params,
-                                    spyi_cu_kernel_params *out) {
-    memset(out, 0, sizeof *out);
-    out->function = kernel->function;
-    memcpy(out->grid, groups, sizeof out->grid);
-    memcpy(out->block, kernel->group, sizeof out->block);
-    out->params = params;
-}
-
 // What exec holds from now on.
 static void spyi_cuda_repeat_note(spyi_cuda_kernel *kernel, const uint32_t groups[3], const void *block) {
     memcpy(kernel->repeat.groups, groups, sizeof kernel->repeat.groups);
@@ -75,11 +65,10 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
                                   const void *block, void **params) {
     spyi_cuda_kernel **place = spyi_cuda_repeat_place(gpu);
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    spyi_cu_kernel_params node;
+    spyi_cu_kernel_params node = spyi_cuda_node_params(kernel, groups, params);
     spyi_cu_result result;
     repeat->launches = 0;
     if (place == NULL) return false;
-    spyi_cuda_repeat_params(kernel, groups, params, &node);
     result = gpu->cu.GraphCreate(&repeat->graph, 0);
     if (result == SPYI_CU_OK)
         result = gpu->cu.GraphAddKernelNode(&repeat->node, repeat->graph, NULL, 0, &node);
@@ -109,8 +98,7 @@ SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kerne
     if (repeat->exec == NULL && !spyi_cuda_repeat_make(gpu, kernel, groups, block, params)) return false;
     if (memcmp(repeat->groups, groups, sizeof repeat->groups) != 0 ||
         (kernel->block_size > 0 && memcmp(repeat->block, block, kernel->block_size) != 0)) {
-        spyi_cu_kernel_params node;
-        spyi_cuda_repeat_params(kernel, groups, params, &node);
+        spyi_cu_kernel_params node = spyi_cuda_node_params(kernel, groups, params);
         *result = gpu->cu.GraphExecKernelNodeSetParams(repeat->exec, repeat->node, &node);
         if (*result != SPYI_CU_OK) {
             spyi_cuda_repeat_free(gpu, kernel);

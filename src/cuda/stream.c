@@ -164,11 +164,8 @@ static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
 // What `after` is given from now on begins when `before` has done what it was given so far.
 static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spyi_cu_stream after,
                                   spyi_text *error) {
-    spyi_cu_event event = NULL;
-    spyi_cu_result result = gpu->cu.EventCreate(&event, SPYI_CU_EVENT_DISABLE_TIMING);
-    if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(event, before);
-    if (result == SPYI_CU_OK) result = gpu->cu.StreamWaitEvent(after, event, 0);
-    if (event != NULL) (void)gpu->cu.EventDestroy(event); // the driver keeps what is waited for
+    spyi_cu_result result = gpu->cu.EventRecord(gpu->order, before);
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamWaitEvent(after, gpu->order, 0);
     return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
 }
 
@@ -220,6 +217,7 @@ SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = gpu->cu.StreamCreate(&gpu->own_stream, SPYI_CU_STREAM_NON_BLOCKING);
     uint32_t i;
     if (result == SPYI_CU_OK) result = gpu->cu.StreamCreate(&gpu->lane, SPYI_CU_STREAM_NON_BLOCKING);
+    if (result == SPYI_CU_OK) result = gpu->cu.EventCreate(&gpu->order, SPYI_CU_EVENT_DISABLE_TIMING);
     for (i = 0; i < SPYI_CUDA_BATCHES && result == SPYI_CU_OK; i++)
         result = gpu->cu.EventCreate(&gpu->batches[i].event, SPYI_CU_EVENT_DISABLE_TIMING);
     for (i = 0; i < SPYI_CUDA_STAGING_COUNT && result == SPYI_CU_OK; i++) {
@@ -238,6 +236,7 @@ SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu) {
         if (gpu->batches[i].event != NULL) (void)gpu->cu.EventDestroy(gpu->batches[i].event);
     }
     spyi_cuda_free_pages(gpu, &gpu->free_pages);
+    if (gpu->order != NULL) (void)gpu->cu.EventDestroy(gpu->order);
     if (gpu->lane != NULL) (void)gpu->cu.StreamDestroy(gpu->lane);
     if (gpu->own_stream != NULL) (void)gpu->cu.StreamDestroy(gpu->own_stream);
 }

@@ -26,12 +26,8 @@
 #define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
-#ifndef SPYI_VK_STAGING_SIZE
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
-#endif
-#ifndef SPYI_VK_STAGING_COUNT
 #define SPYI_VK_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
-#endif
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
 #define SPYI_VK_LABELS 8u        // open debug labels that are shown

@@ -183,21 +183,8 @@ static void close_device(void) {
     assert_null(fake->fail);
 }
 
-static void good(spy_status status, int line) {
-    if (status == SPY_OK) return;
-    print_error("line %d: %s\n", line, spy_take_error(device).message);
-    fail();
-}
-#define OK(expression) good((expression), __LINE__)
-
-static void fails(spy_status status, spy_status expected, const char *word, const char *other, int line) {
-    spy_error e = spy_take_error(device);
-    if (status == expected && e.code == expected && strstr(e.message, word) && strstr(e.message, other)) return;
-    print_error("line %d: expected '%s' with '%s' and '%s', got '%s': %s\n", line, spy_status_text(expected), word, other,
-                spy_status_text(status), e.message ? e.message : "");
-    fail();
-}
-#define FAILS(code, expression, word, other) fails((expression), (code), (word), (other), __LINE__)
+#define OK(expression) fake_good(device, (expression), __LINE__)
+#define FAILS(code, expression, word, other) fake_fails(device, (expression), (code), (word), (other), __LINE__)
 
 static spy_tensor *uints(int64_t count, const uint32_t *data) {
     spy_tensor_desc d;

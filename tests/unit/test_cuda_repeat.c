@@ -84,12 +84,7 @@ static void close_sides(void) {
     assert_null(fake->fail);
 }
 
-static void good(spy_device *device, spy_status status, int line) {
-    if (status == SPY_OK) return;
-    print_error("line %d: %s\n", line, spy_take_error(device).message);
-    fail();
-}
-#define OK(device, expression) good((device), (expression), __LINE__)
+#define OK(device, expression) fake_good((device), (expression), __LINE__)
 
 static spy_tensor *make(int s, int64_t count, const char *type) {
     spy_tensor_desc d;

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include "spy_test.h"
+#include "chance.h"
 #ifdef SPY_TEST_SPLIT
 #include "cuda/internal.h"
 #endif
@@ -12,12 +13,6 @@
 
 static const char *fake_path;
 static fake_cuda *fake;
-static uint32_t seed;
-
-static uint32_t roll(uint32_t below) {
-    seed = seed * 1664525u + 1013904223u;
-    return (uint32_t)(((uint64_t)seed * below) >> 32);
-}
 
 static spy_device *open_device(void) {
     spy_cuda_desc cuda;
@@ -48,9 +43,9 @@ static spy_tensor *bytes(spy_device *device, size_t size) {
 
 static uint8_t *noise(size_t size) {
     uint8_t *p = (uint8_t *)malloc(size + 1);
+    const uint64_t salt = next_random();
     assert_non_null(p);
-    for (size_t i = 0; i <= size; i++) p[i] = (uint8_t)(((uint64_t)i + seed) * 0x9E3779B97F4A7C15u >> 40);
-    seed += 12345;
+    for (size_t i = 0; i <= size; i++) p[i] = (uint8_t)(((uint64_t)i + salt) * 0x9E3779B97F4A7C15u >> 40);
     return p;
 }
 
@@ -67,8 +62,8 @@ static void test_sizes(void **state) {
     (void)state;
     assert_non_null(to);
     for (size_t i = 0; i < count; i++) {
-        size_t size = i < sizeof fixed / sizeof fixed[0] ? fixed[i] : 1 + roll((uint32_t)most - 1);
-        size_t shift = roll(2); // alignment of the array
+        size_t size = i < sizeof fixed / sizeof fixed[0] ? fixed[i] : 1 + below((uint32_t)most - 1);
+        size_t shift = below(2); // alignment of the array
         uint8_t *from = noise(size);
         spy_tensor *t = bytes(device, size);
         memset(to, 0xA5, size + 2);
@@ -95,7 +90,7 @@ static void test_failures(void **state) {
     (void)state;
     assert_non_null(to);
     for (unsigned name = 0; name < 3; name++) {
-        for (unsigned skip = 0; skip < 6; skip += 1 + roll(2)) {
+        for (unsigned skip = 0; skip < 6; skip += 1 + below(2)) {
             spy_device *device = open_device();
             spy_tensor *t = bytes(device, size);
             spy_status up, down;
@@ -124,10 +119,9 @@ static void test_failures(void **state) {
 }
 
 int main(int count, char **words) {
-    const char *given = getenv("SPY_TEST_SEED");
     (void)count;
     fake_path = fake_cuda_path(words[0]);
-    seed = given ? (uint32_t)strtoul(given, NULL, 10) : 1;
+    seed();
     {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_failures) };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,21 +121,8 @@ static void play_all(const fake_function *function, void *const *params) {
 
 // >>the device
 
-static void good(spy_status status, int line) {
-    if (status == SPY_OK) return;
-    print_error("line %d: %s\n", line, spy_take_error(device).message);
-    fail();
-}
-#define OK(expression) good((expression), __LINE__)
-
-static void fails(spy_status status, spy_status code, const char *word, const char *more, int line) {
-    spy_error e = spy_take_error(device);
-    if (status == code && e.code == code && strstr(e.message, word) && strstr(e.message, more)) return;
-    print_error("line %d: expected '%s' with '%s' and '%s', got '%s': %s\n", line, spy_status_text(code), word, more,
-                spy_status_text(status), e.message ? e.message : "");
-    fail();
-}
-#define FAILS(code, expression, word, more) fails((expression), (code), (word), (more), __LINE__)
+#define OK(expression) fake_good(device, (expression), __LINE__)
+#define FAILS(code, expression, word, other) fake_fails(device, (expression), (code), (word), (other), __LINE__)
 
 static spy_device *make_device(void) {
     spy_cuda_desc cuda;

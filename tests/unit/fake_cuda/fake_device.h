@@ -1,4 +1,4 @@
-// Finding the driver of this folder, for tests that make devices on it.
+// Finding the driver of this folder, and what its tests say of results; behind spy_test.h.
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
@@ -29,6 +29,21 @@ static inline fake_cuda *fake_cuda_state_at(const char *path) {
     if (!symbol) return NULL;
     memcpy(&get, &symbol, sizeof symbol);
     return get();
+}
+
+static inline void fake_good(spy_device *device, spy_status status, int line) {
+    if (status == SPY_OK) return;
+    print_error("line %d: %s\n", line, spy_take_error(device).message);
+    fail();
+}
+
+static inline void fake_fails(spy_device *device, spy_status status, spy_status code, const char *word, const char *more,
+                              int line) {
+    spy_error e = spy_take_error(device);
+    if (status == code && e.code == code && strstr(e.message, word) && strstr(e.message, more)) return;
+    print_error("line %d: expected '%s' with '%s' and '%s', got '%s': %s\n", line, spy_status_text(code), word, more,
+                spy_status_text(status), e.message ? e.message : "");
+    fail();
 }
 
 #endif // FAKE_DEVICE_H
