@@ -316,6 +316,12 @@ static void spyp_look_for_changes(spyp_device *d) {
     d->what = what;
 }
 
+// By Function.cuda_stream(), for a call that is not recorded; NULL: none.
+static void *spyp_asked_stream(const spyp_invocation *in) {
+    const spyp_function *f = in->call.function;
+    return f->chain && !in->append_to ? f->chain->stream : NULL;
+}
+
 // Before and after the work of a call: on the stream that was asked for, which the device's own goes on behind, and in order with
 // those that arrays of other libraries come from.
 static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
@@ -336,7 +342,7 @@ static spy_status spyp_work_end(const spyp_invocation *in, void *stream) {
 
 static spy_status spyp_call_in_order(const spyp_invocation *in) {
     const spyp_function *f = in->call.function;
-    void *stream = f->chain && !in->append_to ? f->chain->stream : NULL;
+    void *stream = spyp_asked_stream(in);
     spy_status status = spyp_work_begin(in, stream);
     if (status != SPY_OK) return status;
     status = in->has_options ? spy_call_with(f->function, in->args, &in->options) : spy_call(f->function, in->args);
@@ -415,7 +421,7 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
     if (status == 0 && result) status = spyp_take_result(&in);
     if (status == 0) status = spyp_take_options(&in);
     if (status == 0 && spyp_enter(d, what) == 0) {
-        void *stream = in.call.function->chain && !in.append_to ? in.call.function->chain->stream : NULL;
+        void *stream = spyp_asked_stream(&in);
         spyp_look_for_changes(d);
         bool begun = spyp_work_begin(&in, stream) == SPY_OK;
         made = begun ? verb(&in, data) : spyp_raise(d);

@@ -111,22 +111,19 @@ static int spyp_ask_stream(const spyp_producer *p, int device, void **stream) {
     return status;
 }
 
+static spy_status spyp_order_streams(const spyp_call *call, void *own, spy_status (*order)(spy_device *device, void *stream)) {
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i < call->stream_count && status == SPY_OK; i++)
+        if (call->streams[i] != own) status = order(call->function->module->device->device, call->streams[i]);
+    return status;
+}
+
 spy_status spyp_foreign_begin(const spyp_call *call, void *own) {
-    for (uint32_t i = 0; i < call->stream_count; i++) {
-        if (call->streams[i] == own) continue;
-        spy_status status = spy_cuda_wait_stream(call->function->module->device->device, call->streams[i]);
-        if (status != SPY_OK) return status;
-    }
-    return SPY_OK;
+    return spyp_order_streams(call, own, spy_cuda_wait_stream);
 }
 
 spy_status spyp_foreign_end(const spyp_call *call, void *own) {
-    for (uint32_t i = 0; i < call->stream_count; i++) {
-        if (call->streams[i] == own) continue;
-        spy_status status = spy_cuda_signal_stream(call->function->module->device->device, call->streams[i]);
-        if (status != SPY_OK) return status;
-    }
-    return SPY_OK;
+    return spyp_order_streams(call, own, spy_cuda_signal_stream);
 }
 
 // >>what an array is
