@@ -3463,6 +3463,74 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "    GroupMemoryBarrierWithGroupSync();",
     "    return sum;",
     "}",
+    "",
+    "// >>sums of many values: arrays go through the groupshared memory in pieces, one scalar of every thread after another",
+    "",
+    "groupshared uint[4096] spyi_words;",
+    "",
+    "// Scalars that sums are made in, and how they lie in words.",
+    "public interface ISpyiSummand : __BuiltinFloatingPointType",
+    "{",
+    "    static uint words();",
+    "    static void put(uint place, This value);",
+    "    static This get(uint place);",
+    "}",
+    "public extension float : ISpyiSummand",
+    "{",
+    "    public static uint words() { return 1; }",
+    "    public static void put(uint place, float value) { spyi_words[place] = asuint(value); }",
+    "    public static float get(uint place) { return asfloat(spyi_words[place]); }",
+    "}",
+    "public extension double : ISpyiSummand",
+    "{",
+    "    public static uint words() { return 2; }",
+    "    public static void put(uint place, double value)",
+    "    {",
+    "        uint low, high;",
+    "        asuint(value, low, high);",
+    "        spyi_words[place] = low;",
+    "        spyi_words[place + 2048] = high;",
+    "    }",
+    "    public static double get(uint place) { return asdouble(spyi_words[place], spyi_words[place + 2048]); }",
+    "}",
+    "",
+    "// values[i] of a team's member 0 becomes the sum of values[i] over the `members` threads of the team; those of other members stay",
+    "// as they are. A group is `members` * `teams` threads. `inner`: a team's threads lie next to each other, else one of each team does.",
+    "// Always in the same order. All threads of the group must come here.",
+    "public void spyi_team_sums<T : ISpyiSummand, let N : int>(",
+    "    inout T values[N], uint in_group, uint member, uint members, uint teams, bool inner)",
+    "{",
+    "    uint group = members * teams;",
+    "    uint team_step = inner ? members : 1;",
+    "    uint member_step = inner ? 1 : teams;",
+    "    uint most = 4096 / T.words() / group; // scalars of a piece",
+    "    for (uint first = 0; first < uint(N); first += most)",
+    "    {",
+    "        uint count = min(most, uint(N) - first);",
+    "        for (uint p = 0; p < count; ++p) T.put(p * group + in_group, values[first + p]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "        // Up to 16 neighbours become one, which lies where the first of them did, until one is left.",
+    "        for (uint reach = members; reach > 1;)",
+    "        {",
+    "            uint next = (reach + 15) / 16;",
+    "            for (uint item = in_group; item < count * teams * next; item += group)",
+    "            {",
+    "                uint rest = item % (teams * next);",
+    "                uint team = inner ? rest / next : rest % teams;",
+    "                uint from = inner ? rest % next : rest / teams;",
+    "                uint base = item / (teams * next) * group + team * team_step;",
+    "                T sum = T.get(base + from * member_step);",
+    "                for (uint k = from + next; k < reach; k += next) sum = sum + T.get(base + k * member_step);",
+    "                T.put(base + from * member_step, sum);",
+    "            }",
+    "            reach = next;",
+    "            GroupMemoryBarrierWithGroupSync();",
+    "        }",
+    "        if (member == 0)",
+    "            for (uint p = 0; p < count; ++p) values[first + p] = T.get(p * group + in_group);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "}",
     NULL
 };
 
@@ -21867,6 +21935,14 @@ typedef enum spyi_piece_op {
     SPYI_PIECE_ATOMIC // likewise, atomically
 } spyi_piece_op;
 
+// Up to so many scalars a sum is unrolled, and its threads are added up one scalar at a time: what is faster then takes libslang,
+// lavapipe and NVRTC time that grows with the square of the number (256: 22 s). More of them go in loops.
+#define SPYI_SUM_UNROLLED 32u
+
+static bool spyi_sum_is_long(const spyi_type *type) {
+    return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
+}
+
 // One piece of a value after another. `to` and `from` are expressions of the value, of types that differ in scalars alone.
 typedef struct spyi_pieces {
     spyi_text *out;
@@ -21874,6 +21950,7 @@ typedef struct spyi_pieces {
     const char *sum;    // its variable
     const char *scalar; // of sums
     bool single;        // the sum is no array
+    bool loops;         // ... a long one: nothing is unrolled
     uint32_t depth;     // loops that are open
 } spyi_pieces;
 
@@ -21940,7 +22017,7 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
         if (to_type->kind == SPYI_TYPE_ARRAY) {
             spyi_text_add(&at, "%s + spy_p%u * %u", index, p->depth, n);
             spyi_text_add(p->out, "%s%sfor (int spy_p%u = 0; spy_p%u < %lld; ++spy_p%u)\n%s{\n", indent,
-                          to_type->count <= 16 ? "[ForceUnroll] " : "", p->depth, p->depth,
+                          to_type->count <= 16 && !p->loops ? "[ForceUnroll] " : "", p->depth, p->depth,
                           (long long)to_type->count, p->depth, indent);
             spyi_text_add(&inside, "%s    ", indent);
             p->depth++;
@@ -21973,6 +22050,7 @@ static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
+    p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
     p.depth = 0;
     spyi_each_piece(&p, to_type, to, from_type, from, "0", indent);
     spyi_text_free(&sum);
@@ -22390,6 +22468,11 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         char format[160];
         if (!spyi_is_summed(s, i)) continue;
+        if (spyi_sum_is_long(b->leaves[i].type)) {
+            spyi_text_add(body, "    spyi_team_sums(sum_%s, spy_in_group, spy_r, %u, %u, %s);\n", s->names[i],
+                          team, side, key->inner ? "true" : "false");
+            continue;
+        }
         snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
                  team);
         spyi_each_sum(s, i, format, "    ");
