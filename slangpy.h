@@ -802,7 +802,8 @@ typedef struct spy_device_desc {
     size_t include_path_count;
     spy_file_hook files;                // asked for Slang files before the disk
     spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
-    const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
+    const char *dump_directory;         // an existing folder; generated kernels are written there as NAME.slang and
+                                        // NAME.spv; NULL: none
     uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
     bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
     const char *label;                  // name in debug tools and messages
@@ -841,6 +842,7 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *d
 spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Errors: SPY_ERROR_IO when it does not exist.
 // Threads: one at a time.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
@@ -3794,7 +3796,10 @@ SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+// Why the last of them failed on this thread, to be asked at once: "no such file".
+SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
+SPYI_FN bool spyi_folder_exists(const char *path);
 // A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
@@ -4505,6 +4510,8 @@ SPYI_FN void spyi_copy_end(spyi_copy_team *team) {
 // Files and shared libraries by path (UTF-8 everywhere, Windows included), and the folder this code was
 // loaded from.
 
+#include <errno.h>
+
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN
@@ -4544,6 +4551,12 @@ bool spyi_file_exists(const char *path) {
     wchar_t wide[SPYI_MAX_PATH];
     DWORD attributes = spyi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
     return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+bool spyi_folder_exists(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    DWORD attributes = spyi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY);
 }
 
 uint64_t spyi_file_stamp(const char *path) {
@@ -4616,6 +4629,11 @@ static FILE *spyi_file_open(const char *path, bool write) {
 bool spyi_file_exists(const char *path) {
     struct stat info;
     return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+bool spyi_folder_exists(const char *path) {
+    struct stat info;
+    return path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 // Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
@@ -4704,11 +4722,41 @@ void spyi_own_folder(spyi_text *out) {
 
 #endif
 
+const char *spyi_file_problem(void) {
+    static const struct {
+        int code;
+        const char *text;
+    } known[] = {
+        { ENOENT, "no such file" },
+        { EACCES, "permission denied" },
+        { EISDIR, "it is a folder" },
+        { ENAMETOOLONG, "the path is too long" },
+        { EMFILE, "the process has too many open files" },
+        { ENFILE, "the system has too many open files" },
+        { ENOSPC, "the disk is full" },
+        { EIO, "the disk failed" },
+#ifdef ENOTDIR
+        { ENOTDIR, "a part of the path is a file, not a folder" },
+#endif
+#ifdef EROFS
+        { EROFS, "the file system is read-only" },
+#endif
+#ifdef ELOOP
+        { ELOOP, "the path has too many symbolic links" },
+#endif
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+        if (known[i].code == errno) return known[i].text;
+    return "the system gives no reason";
+}
+
 bool spyi_file_read(const char *path, spyi_text *out) {
     FILE *file = spyi_file_open(path, false);
     bool good = true;
+    int reason = 0;
     spyi_text_clear(out);
     if (!file) return false;
+    errno = 0;
     for (;;) {
         size_t n;
         if (!spyi_text_reserve(out, 16384)) {
@@ -4720,7 +4768,9 @@ bool spyi_file_read(const char *path, spyi_text *out) {
         out->size += n;
     }
     if (ferror(file)) good = false; // a folder opens, but does not read
+    reason = errno;
     fclose(file);
+    errno = reason;
     if (!good) out->size = 0;
     if (out->data) out->data[out->size] = 0;
     return good;
@@ -5305,6 +5355,8 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 // SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
+// The object is not a living one of that kind: reports on this thread what it is instead.
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
 
 // >>backend/null/null.h -------------------------------------------------------------------------------------
 
@@ -6635,7 +6687,8 @@ SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, sp
                                            spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
 SPYI_FN void spyi_signature_free(spyi_signature *signature);
-// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
+// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near. When the
+// module declares that very name, which Slang does not find, it says that the name is a word of the language.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
 // The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
@@ -6654,6 +6707,9 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
 SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                                uint32_t count, spyi_signature *out, int *chosen);
+// Whether the function or constructor exists, but may not be called from another module, as a kernel is one: the
+// module's text uses `public` or `module`, and this declaration is not `public`. Slow (3 ms) in such modules.
+SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);
@@ -7234,9 +7290,16 @@ SPYI_FN void spyi_sl_release(void); // the last user's release closes the global
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
+// Where the lines that diagnostics are about can be read: `content` is the text at `path`, other files are read again.
+typedef struct spyi_sl_sources {
+    spyi_compiler *compiler;
+    const char *path;
+    const spyi_text *content;
+} spyi_sl_sources;
 // The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are
-// left out.
-SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out);
+// left out. `sources`: below each error and warning stand its line of source and a mark; NULL: they do not.
+SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
+                                 spyi_text *out);
 
 // >>session.c
 
@@ -7312,6 +7375,7 @@ struct spyi_unit {
     char *given_name, *given_path; // as in the desc; NULL: not given
     spyi_text given;               // text or precompiled bytes of the desc
     bool has_given, precompiled;
+    bool has_visibility;           // its text may say what is public; then the rest is not
     char **conformances;
     size_t conformance_count;
     spy_compile_options options;
@@ -7342,6 +7406,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 
 // The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
+SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
@@ -7371,6 +7436,8 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
+// The part after the last "::" or "." outside of <>; *prefix: bytes of what stands before that, 0: nothing does.
+SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL: there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
@@ -8320,8 +8387,47 @@ typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field detail; // text of the first span at the primary's place
     bool open;                    // the primary is not yet written
     const char *hidden;
+    const spyi_sl_sources *sources; // NULL: no lines of source are wanted
+    spyi_text path, file;           // the file that was read last, and what is in it
     spyi_text *out;
 } spyi_diagnostic_state;
+
+// The text of the file that the diagnostic is about; NULL: it cannot be read.
+static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state, const spyi_diagnostic_field *path) {
+    const spyi_sl_sources *sources = state->sources;
+    if (!path->size) return NULL;
+    if (sources->content && spyi_diagnostic_is(path, sources->path)) return sources->content;
+    if (!state->path.data || !spyi_diagnostic_is(path, state->path.data)) {
+        spyi_text_clear(&state->path);
+        spyi_text_clear(&state->file);
+        spyi_text_add_n(&state->path, path->text, path->size);
+        if (state->path.data && !spyi_source_read(sources->compiler, state->path.data, &state->file))
+            spyi_text_clear(&state->file);
+    }
+    return state->file.size ? &state->file : NULL;
+}
+
+// The line of source, and below it a mark at the column (1 is the line's first byte).
+static void spyi_diagnostic_excerpt(spyi_diagnostic_state *state) {
+    enum { MOST = 160 }; // longer lines say little and hide the message
+    const spyi_diagnostic_field *f = state->primary;
+    const spyi_text *file = state->sources ? spyi_diagnostic_file(state, &f[2]) : NULL;
+    unsigned long line = strtoul(f[3].text, NULL, 10), column = strtoul(f[4].text, NULL, 10);
+    if (!file || line == 0 || column == 0) return;
+    const char *at = file->data, *end = file->data + file->size;
+    while (at && --line) {
+        at = (const char *)memchr(at, '\n', (size_t)(end - at));
+        if (at) at++;
+    }
+    if (!at || at >= end) return;
+    const char *newline = (const char *)memchr(at, '\n', (size_t)(end - at));
+    size_t size = (size_t)((newline ? newline : end) - at);
+    while (size && (at[size - 1] == '\r' || at[size - 1] == ' ')) --size;
+    if (!size || size > MOST || column > size + 1) return;
+    spyi_text_add(state->out, "    %.*s\n    ", (int)size, at);
+    for (size_t i = 0; i + 1 < column; i++) spyi_text_add(state->out, at[i] == '\t' ? "\t" : " ");
+    spyi_text_add(state->out, "^\n");
+}
 
 // Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected
 // identifier".
@@ -8341,9 +8447,11 @@ static void spyi_diagnostic_close(spyi_diagnostic_state *state) {
     spyi_text_add(state->out, "%.*s: %.*s%s%.*s (%.*s)\n", (int)f[1].size, f[1].text, (int)text.size,
                   text.text, more.size ? ": " : "", (int)more.size, more.size ? more.text : "",
                   (int)f[0].size, f[0].text);
+    spyi_diagnostic_excerpt(state);
 }
 
-void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out) {
+void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
+                         spyi_text *out) {
     if (!*blob) return;
     const char *at = (const char *)(*blob)->v->getBufferPointer(*blob);
     size_t left = at ? (*blob)->v->getBufferSize(*blob) : 0, begin = out->size;
@@ -8352,6 +8460,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
     bool dropped = false; // the last primary line was an echo: its spans go too
     memset(&state, 0, sizeof state);
     state.hidden = hidden;
+    state.sources = sources;
     state.out = out;
     while (left > 0) {
         const char *newline = (const char *)memchr(at, '\n', left);
@@ -8389,6 +8498,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
         state.open = true;
     }
     spyi_diagnostic_close(&state);
+    spyi_text_free(&state.path);
+    spyi_text_free(&state.file);
     if (out->size > begin && out->data[out->size - 1] == '\n') out->data[--out->size] = '\0';
     spyi_sl_blob_free(blob);
 }
@@ -8630,6 +8741,15 @@ bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
 
 // >>reading
 
+// Whether a word of Slang's that makes declarations private stands in the text. In a comment it does no harm: then one
+// look more is taken at each function.
+bool spyi_source_has_visibility(const spyi_text *text) {
+    static const char *const words[] = { "public", "internal", "private", "module" };
+    for (size_t i = 0; text->data && i < sizeof words / sizeof words[0]; ++i)
+        if (strstr(text->data, words[i])) return true;
+    return false;
+}
+
 bool spyi_source_read(spyi_compiler *c, const char *path, spyi_text *out) {
     spyi_sl_loading *loading = c->loading;
     // Stamped before it is read: what is written meanwhile counts as a change.
@@ -8655,7 +8775,9 @@ spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, s
     if (spyi_source_read(c, path, out)) return SPY_OK;
     size_t count = spyi_source_is_absolute(path) ? 0 : unit->include_path_count + c->include_path_count;
     spyi_text at = { NULL, 0, 0 };
-    spyi_text_add(error, "%s: the file cannot be read", path);
+    spyi_text_add(error, "%s: the file cannot be read: %s", path, spyi_file_problem());
+    if (c->hook.open) spyi_text_add(error, ", and the file hook does not have it");
+    if (!spyi_source_is_absolute(path)) spyi_text_add(error, "; searched the current folder");
     for (size_t i = 0; i < count; ++i) {
         const char *folder = i < unit->include_path_count ? unit->include_paths[i]
                                                           : c->include_paths[i - unit->include_path_count];
@@ -8667,7 +8789,7 @@ spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, s
             spyi_text_free(error);
             return SPY_OK;
         }
-        spyi_text_add(error, "%s%s", i ? ", " : "; nor is it in the include paths ", folder);
+        spyi_text_add(error, "%s%s", i ? ", " : " and the include paths ", folder);
     }
     spyi_text_free(&at);
     return SPY_ERROR_IO;
@@ -8951,6 +9073,7 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
             spyi_text_free(&why);
         }
     }
+    if (found && loading) loading->unit->has_visibility |= spyi_source_has_visibility(&text);
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
         *out = compiler->library->slang_createBlob(text.data, text.size);
@@ -9154,7 +9277,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
                       : NULL;
         if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
     }
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_sources sources = { unit->compiler, unit->path, unit->precompiled ? NULL : content };
+    spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     spyi_sl_blob_free(&blob);
     return module;
 }
@@ -9208,7 +9332,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi
     }
     live->link_count = (uint32_t)unit->link_count;
     if (live->module) live->layout = live->module->v->getLayout(live->module, 0, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (!live->layout) {
         if (live->module)
             spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
@@ -9388,6 +9512,7 @@ static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_t
         if (status != SPY_OK) return status;
         place = unit->path;
     }
+    unit->has_visibility = unit->precompiled || spyi_source_has_visibility(content);
     if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
         spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
         return SPY_ERROR_COMPILE;
@@ -9572,7 +9697,7 @@ bool spyi_sl_name_is_safe(const char *name) {
 }
 
 // The last part of a qualified name: after "::" or "." outside <>.
-static const char *spyi_sl_last_part(const char *name, size_t *prefix) {
+const char *spyi_sl_last_part(const char *name, size_t *prefix) {
     const char *last = name;
     int depth = 0;
     *prefix = 0;
@@ -10189,7 +10314,16 @@ void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
     if (root) spyi_sl_near_walk(unit, &near_names, root, "", 0);
     spyi_global_unlock();
-    spyi_near_text(&near_names, out);
+    bool declared = near_names.count && near_names.distances[0] == 0;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_near_text(&near_names, &text);
+    if (declared)
+        spyi_text_add(out,
+                      ": it declares one, but '%s' is a word of the Slang language, so that no expression can call "
+                      "it; give the function another name",
+                      name);
+    else spyi_text_add(out, "%s", spyi_text_str(&text));
+    spyi_text_free(&text);
 }
 
 // >>compiler/resolve.c --------------------------------------------------------------------------------------
@@ -10276,16 +10410,10 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
 // What a query module leaves behind in KiB when it compiles; a tenth of that when it does not.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
-void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
-                       spyi_text *out) {
-    if (!spyi_sl_name_is_safe(name)) return;
+// Appends what Slang has to say against `text`, which stands below an import of the unit; nothing when it compiles.
+static void spyi_unit_query(spyi_unit *unit, const spyi_text *text, spyi_text *out) {
     spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 }, query_path = { NULL, 0, 0 };
-    spyi_text_add(&source, "import %s;\nvoid spyi_query(", unit->name);
-    for (uint32_t i = 0; i < count; ++i)
-        spyi_text_add(&source, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
-    spyi_text_add(&source, ") { %s(", name);
-    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&source, "%sa%u", i ? ", " : "", i);
-    spyi_text_add(&source, "); }\n");
+    spyi_text_add(&source, "import %s;\n%s\n", unit->name, spyi_text_str(text));
     uint64_t id = spyi_hash(source.data, source.size, 0);
     spyi_text_add(&module_name, "spyi_query_%016llx", (unsigned long long)id);
     spyi_text_add(&query_path, "slangpy-query-%016llx.slang",
@@ -10297,11 +10425,40 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
         live->session, spyi_text_str(&module_name), spyi_text_str(&query_path), spyi_text_str(&source),
         &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
-    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), out);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), NULL, out);
     spyi_global_unlock();
     spyi_text_free(&source);
     spyi_text_free(&module_name);
     spyi_text_free(&query_path);
+}
+
+void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
+                       spyi_text *out) {
+    if (!spyi_sl_name_is_safe(name)) return;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add(&text, "void spyi_query(");
+    for (uint32_t i = 0; i < count; ++i)
+        spyi_text_add(&text, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
+    spyi_text_add(&text, ") { %s(", name);
+    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&text, "%sa%u", i ? ", " : "", i);
+    spyi_text_add(&text, "); }");
+    spyi_unit_query(unit, &text, out);
+    spyi_text_free(&text);
+}
+
+// Slang's "declaration not accessible" comes before it looks at arguments, so a call without any tells.
+bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
+    if (!unit->has_visibility || !spyi_sl_name_is_safe(name)) return false;
+    spyi_text text = { NULL, 0, 0 }, answer = { NULL, 0, 0 };
+    size_t owner = 0;
+    const char *last = spyi_sl_last_part(name, &owner);
+    if (owner) spyi_text_add(&text, "void spyi_query(%.*s owner) { owner.%s(); }", (int)owner, name, last);
+    else spyi_text_add(&text, "void spyi_query() { %s(); }", name);
+    spyi_unit_query(unit, &text, &answer);
+    bool is_private = strstr(spyi_text_str(&answer), "(E30600)") != NULL;
+    spyi_text_free(&text);
+    spyi_text_free(&answer);
+    return is_private;
 }
 
 // >>compiler/derivative.c -----------------------------------------------------------------------------------
@@ -10349,7 +10506,7 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
     spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
         live->session, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&source), &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics);
-    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&path), why);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&path), NULL, why);
     spyi_global_unlock();
     spyi_text_free(&source);
     spyi_text_free(&name);
@@ -12826,7 +12983,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
         return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
         code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
@@ -12875,7 +13032,7 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
     } else {
         live->session->v->createTypeConformanceComponentType(live->session, type, wanted, &component, id,
                                                              &diagnostics);
-        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+        spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     }
     spyi_text_free(&names[0]);
     spyi_text_free(&names[1]);
@@ -12894,12 +13051,14 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_session *session = live->session;
     spyi_sl_module *module =
         session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };
+    spyi_sl_sources sources = { unit->compiler, path, &content };
+    spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     if (!module) return false;
     spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
         holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     spyi_sl_component **parts = (spyi_sl_component **)calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
@@ -12917,10 +13076,10 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
         for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
-        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+        spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         if (result >= 0 && composite) {
             result = composite->v->link(composite, &linked, &diagnostics);
-            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
         if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
@@ -14604,8 +14763,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     spy_tensor_info info;
     memset(&info, 0, sizeof info);
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
-                  "spy_get_tensor_info: the tensor %s", tensor ? "has been released" : "is NULL");
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, "spy_get_tensor_info");
         return info;
     }
     const spyi_type *type = tensor->type;
@@ -14667,8 +14825,7 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes) {
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s",
-                  function, tensor ? "has been released" : "is NULL");
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, function);
         return false;
     }
     *chunk = tensor->storage->chunk;
@@ -17235,6 +17392,13 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
             if (!explained) spyi_unit_near_names(module->unit, name, &error);
             spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
                       module->name, name, explained ? ": " : "", spyi_text_str(&error));
+        } else if (spyi_unit_is_private(module->unit, name)) {
+            spyi_overloads_free(&overloads);
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
+                      "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+                      "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+                      "function, before its struct if it is a method, and before the fields and types that calls use",
+                      function, name, module->name);
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {
@@ -17258,11 +17422,15 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
 }
 
 const char *spy_function_name(const spy_function *function) {
-    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->name : "";
+    if (spyi_as(function, SPYI_KIND_FUNCTION)) return function->name;
+    spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_function_name");
+    return "";
 }
 
 spy_module *spy_function_module(const spy_function *function) {
-    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->module : NULL;
+    if (spyi_as(function, SPYI_KIND_FUNCTION)) return function->module;
+    spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_function_module");
+    return NULL;
 }
 
 bool spy_has_type(spy_module *module, const char *name) {
@@ -17934,6 +18102,8 @@ const spy_decl *spy_find_decl(spy_module *module, const char *path) {
 }
 
 const spy_decl *spy_next_overload(const spy_decl *decl) {
+    if (!decl)
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_next_overload: expected a declaration, got NULL");
     if (!decl || !decl->parent) return NULL;
     const spy_decl *end = decl->parent->children + decl->parent->child_count;
     for (const spy_decl *next = decl + 1; next < end; next++)
@@ -17942,6 +18112,9 @@ const spy_decl *spy_next_overload(const spy_decl *decl) {
 }
 
 const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) {
+    if (!decl || !name)
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_find_attribute: expected %s, got NULL",
+                  decl ? "an attribute's name" : "a declaration");
     for (uint32_t i = 0; decl && name && i < decl->attribute_count; i++)
         if (strcmp(decl->attributes[i].name, name) == 0) return &decl->attributes[i];
     return NULL;
@@ -18238,9 +18411,19 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
+    const char *expected = spyi_kind_name((uint32_t)kind);
+    const spyi_object *o = (const spyi_object *)object;
+    if (!o)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
+                     spyi_kind_name(o->kind));
+}
+
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
-    const char *expected = spyi_kind_name((uint32_t)kind);
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
         if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
@@ -18251,12 +18434,7 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
                          "%s: another thread is using device '%s'; calls on one device must take turns",
                          function, device->ctx.label);
     }
-    if (!o)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
-                     spyi_kind_name(o->kind));
+    return spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_leave(const void *object) {
@@ -18274,8 +18452,7 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *
     spyi_object *o = spyi_as(object, kind);
     if (o) spyi_atomic_add(&o->references, 1);
     else
-        spyi_fail(NULL, object ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the %s %s", function,
-                  spyi_kind_name((uint32_t)kind), object ? "has been released" : "is NULL");
+        spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_object_release(spyi_object *object) {
@@ -18415,6 +18592,9 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
+    } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
+        status = SPY_ERROR_IO;
+        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'", desc->dump_directory);
     } else if (!desc->backend) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
@@ -18575,7 +18755,11 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     if (entered != SPY_OK) return entered;
     spy_status status = SPY_OK;
     char *copy = directory ? spyi_strdup(directory) : NULL;
-    if (directory && !copy) {
+    if (directory && !spyi_folder_exists(directory)) {
+        status = spyi_fail(&device->ctx, SPY_ERROR_IO,
+                           "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
+        free(copy);
+    } else if (directory && !copy) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
     } else {
@@ -18592,7 +18776,7 @@ spy_device_info spy_get_device_info(const spy_device *device) {
     spy_device_info info;
     memset(&info, 0, sizeof info);
     if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
-    else spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_get_device_info: expected a device");
+    else spyi_refuse_object(device, SPYI_KIND_DEVICE, "spy_get_device_info");
     return info;
 }
 
@@ -20227,17 +20411,35 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
+// The arguments that are for parameters: all but `_result`.
+static uint32_t spyi_count_arguments(const spyi_values *values) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
+        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
+    return count;
+}
+
+// An argument's name is unknown: the reason names the parameter, or `_result`, that is spelled most like it.
+static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, const char *name) {
+    spyi_text nearest = { NULL, 0, 0 };
+    spyi_near near_names;
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = name;
+    for (uint32_t p = 0; p < signature->param_count; p++)
+        spyi_near_offer(&near_names, signature->params[p].name);
+    if (signature->result->kind != SPYI_TYPE_VOID) spyi_near_offer(&near_names, "_result");
+    spyi_near_text(&near_names, &nearest);
+    spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'%s", name, spyi_text_str(&nearest));
+    spyi_text_free(&nearest);
+    return false;
+}
+
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
     for (uint32_t p = 0; p < n; p++) of_param[p] = -1;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
-        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
-    if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -20252,9 +20454,11 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
+            if (p == n) return spyi_no_parameter(a, signature, name);
         } else {
-            position++;
+            if (position++ >= n)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n,
+                               spyi_count_arguments(values));
         }
         if (of_param[p] >= 0)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",

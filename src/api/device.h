@@ -62,7 +62,8 @@ typedef struct spy_device_desc {
     size_t include_path_count;
     spy_file_hook files;                // asked for Slang files before the disk
     spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
-    const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
+    const char *dump_directory;         // an existing folder; generated kernels are written there as NAME.slang and
+                                        // NAME.spv; NULL: none
     uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
     bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
     const char *label;                  // name in debug tools and messages
@@ -101,6 +102,7 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *d
 spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Errors: SPY_ERROR_IO when it does not exist.
 // Threads: one at a time.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 

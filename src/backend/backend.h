@@ -219,5 +219,7 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 // SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
+// The object is not a living one of that kind: reports on this thread what it is instead.
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
 
 #endif // SPYI_BACKEND_H

@@ -134,7 +134,10 @@ SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+// Why the last of them failed on this thread, to be asked at once: "no such file".
+SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
+SPYI_FN bool spyi_folder_exists(const char *path);
 // A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.

@@ -543,17 +543,35 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
+// The arguments that are for parameters: all but `_result`.
+static uint32_t spyi_count_arguments(const spyi_values *values) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
+        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
+    return count;
+}
+
+// An argument's name is unknown: the reason names the parameter, or `_result`, that is spelled most like it.
+static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, const char *name) {
+    spyi_text nearest = { NULL, 0, 0 };
+    spyi_near near_names;
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = name;
+    for (uint32_t p = 0; p < signature->param_count; p++)
+        spyi_near_offer(&near_names, signature->params[p].name);
+    if (signature->result->kind != SPYI_TYPE_VOID) spyi_near_offer(&near_names, "_result");
+    spyi_near_text(&near_names, &nearest);
+    spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'%s", name, spyi_text_str(&nearest));
+    spyi_text_free(&nearest);
+    return false;
+}
+
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
     for (uint32_t p = 0; p < n; p++) of_param[p] = -1;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
-        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
-    if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -568,9 +586,11 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
+            if (p == n) return spyi_no_parameter(a, signature, name);
         } else {
-            position++;
+            if (position++ >= n)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n,
+                               spyi_count_arguments(values));
         }
         if (of_param[p] >= 0)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",

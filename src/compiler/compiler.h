@@ -125,7 +125,8 @@ SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, sp
                                            spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
 SPYI_FN void spyi_signature_free(spyi_signature *signature);
-// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
+// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near. When the
+// module declares that very name, which Slang does not find, it says that the name is a word of the language.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
 // The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
@@ -144,6 +145,9 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
 SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                                uint32_t count, spyi_signature *out, int *chosen);
+// Whether the function or constructor exists, but may not be called from another module, as a kernel is one: the
+// module's text uses `public` or `module`, and this declaration is not `public`. Slow (3 ms) in such modules.
+SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);

@@ -55,7 +55,7 @@ bool spyi_sl_name_is_safe(const char *name) {
 }
 
 // The last part of a qualified name: after "::" or "." outside <>.
-static const char *spyi_sl_last_part(const char *name, size_t *prefix) {
+const char *spyi_sl_last_part(const char *name, size_t *prefix) {
     const char *last = name;
     int depth = 0;
     *prefix = 0;

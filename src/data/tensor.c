@@ -347,8 +347,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     spy_tensor_info info;
     memset(&info, 0, sizeof info);
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
-                  "spy_get_tensor_info: the tensor %s", tensor ? "has been released" : "is NULL");
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, "spy_get_tensor_info");
         return info;
     }
     const spyi_type *type = tensor->type;
@@ -410,8 +409,7 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes) {
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s",
-                  function, tensor ? "has been released" : "is NULL");
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, function);
         return false;
     }
     *chunk = tensor->storage->chunk;
