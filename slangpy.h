@@ -749,7 +749,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
-struct spy_module; // in module.h
+struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
@@ -763,7 +763,7 @@ typedef enum spy_adapter_type {
 typedef struct spy_file {
     const void *data; // not necessarily ended by a NUL
     size_t size_bytes;
-    void *handle;     // the hook's own
+    void *handle; // the hook's own
 } spy_file;
 
 // Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
@@ -783,32 +783,33 @@ typedef struct spy_file_hook {
 // Told of each reload of a module (see spy_reload_module), on the thread that asked for it, when all modules of that
 // reload are in place. `message`: "" or the compiler's text. The device and the module may be used inside.
 typedef struct spy_reload_hook {
-    void (*func)(struct spy_module *module, spy_status status, const char *message, void *user_data); // NULL: none
+    void (*func)(struct spy_module *module, spy_status status, const char *message,
+                 void *user_data); // NULL: none
     void *user_data;
 } spy_reload_hook;
 
 typedef struct spy_device_desc {
-    const spy_backend *backend;         // required: which API drives the GPU
-    const void *backend_desc;           // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
-    uint32_t adapter;                   // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
-    const char *adapter_name;           // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type;      // only this type; default: the best there is
-    spy_log log;                        // sees every error and warning, also of a failed creation
-    spy_progress progress;              // called around slow steps
-    spy_blocking blocking;              // called around compilers and waits
-    spy_allocator allocator;            // default: malloc
-    const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
-    const char *const *include_paths;   // searched by `import` and #include after the module's own folder
+    const spy_backend *backend; // required: which API drives the GPU
+    const void *backend_desc; // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
+    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
+    const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
+    spy_adapter_type adapter_type;    // only this type; default: the best there is
+    spy_log log;                      // sees every error and warning, also of a failed creation
+    spy_progress progress;            // called around slow steps
+    spy_blocking blocking;            // called around compilers and waits
+    spy_allocator allocator;          // default: malloc
+    const char *slang_library;        // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;
-    spy_file_hook files;                // asked for Slang files before the disk
-    spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
-    const char *dump_directory;         // an existing folder; generated kernels are written there as NAME.slang and
-                                        // NAME.spv; NULL: none
-    uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
-    bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
-    const char *label;                  // name in debug tools and messages
-    bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
-    size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
+    spy_file_hook files;        // asked for Slang files before the disk
+    spy_reload_hook reload;     // told when a module has been reloaded, or failed to be
+    const char *dump_directory; // an existing folder; generated kernels are written there as NAME.slang and
+                                // NAME.spv; NULL: none
+    uint32_t max_plans;         // compiled calls kept; 0: 1024; the least recently used leaves
+    bool enable_validation;     // Vulkan validation layer, when installed; its messages go to the log
+    const char *label;          // name in debug tools and messages
+    bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
+    size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
@@ -836,7 +837,8 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
 bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: one at a time.
-spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data), void *user_data);
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
+                                  void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
 spy_status spy_trim(spy_device *device);
@@ -882,18 +884,18 @@ size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos
 
 // Counts since the device was made, for tests and tuning. Threads: one at a time.
 typedef struct spy_device_stats {
-    uint64_t calls;           // spy_call and prepared calls that reached the GPU
-    uint64_t plan_hits;       // ... whose plan was found ready
-    uint64_t plans_built;     // bound and emitted
-    uint64_t kernels_built;   // compiled to pipelines
-    uint64_t dispatches;      // recorded
-    uint64_t barriers;        // recorded
-    uint64_t submits;         // queue submissions
-    uint64_t plan_count;      // plans alive
-    uint64_t pool_bytes;      // device memory held from the driver
-    uint64_t used_bytes;      // of which tensors and temporaries use now
+    uint64_t calls;              // spy_call and prepared calls that reached the GPU
+    uint64_t plan_hits;          // ... whose plan was found ready
+    uint64_t plans_built;        // bound and emitted
+    uint64_t kernels_built;      // compiled to pipelines
+    uint64_t dispatches;         // recorded
+    uint64_t barriers;           // recorded
+    uint64_t submits;            // queue submissions
+    uint64_t plan_count;         // plans alive
+    uint64_t pool_bytes;         // device memory held from the driver
+    uint64_t used_bytes;         // of which tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations asked from the driver
-    uint64_t compiler_loads;  // times the Slang library was opened
+    uint64_t compiler_loads;     // times the Slang library was opened
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);
@@ -3744,7 +3746,7 @@ SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
-#define SPYI_COPY_PIECES 16u // that wait or are being copied
+#define SPYI_COPY_PIECES 16u  // that wait or are being copied
 
 typedef struct spyi_copy_piece {
     char *to;
@@ -3848,8 +3850,9 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress and desc.blocking
-SPYI_FN void spyi_block(spyi_context *ctx, bool begins);                    // tells desc.blocking
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
+                       bool finished);                   // tells desc.progress and desc.blocking
+SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
 
 // desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
@@ -5195,7 +5198,8 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
+    uint32_t
+        size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
 
 // SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
@@ -5204,15 +5208,16 @@ typedef struct spyi_uniform_place {
     uint32_t offset; // bytes
 } spyi_uniform_place;
 
-#define SPYI_HOLDER_BLOCK UINT32_MAX         // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)   // it has no address: it is the program's global parameters
+#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
 
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
     const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    uint8_t float_mode, debug_info; // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
+    uint8_t float_mode,
+        debug_info;      // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];
@@ -5235,9 +5240,9 @@ typedef struct spyi_dispatch {
     const spyi_binding *bindings; // binding_count of the kernel
     const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
     uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset;     // where in the chunk: a multiple of 4
-    bool barrier;                 // this work must see all earlier work finished
+    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset; // where in the chunk: a multiple of 4
+    bool barrier;             // this work must see all earlier work finished
 } spyi_dispatch;
 
 // Names for debug tools: of the work between push and pop, or of a point.
@@ -5252,10 +5257,10 @@ typedef struct spyi_limits {
     uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
-    uint32_t texel_alignment; // bytes
-    uint64_t max_texels;      // of a typed buffer
+    uint32_t texel_alignment;           // bytes
+    uint64_t max_texels;                // of a typed buffer
     uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
-    uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniforms;              // uniform buffers of a kernel, which count as bindings too
     uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
     bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
@@ -5326,8 +5331,8 @@ struct spyi_backend {
     // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
     // units of limits.info.timestamp_period_ns.
     spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
-                             spyi_text *error);
+    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                             bool barrier, spyi_text *error);
 
     // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
     // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
@@ -5336,10 +5341,10 @@ struct spyi_backend {
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
-    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_dispatch *dispatch,
-                               spyi_text *error);
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
+                               const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
-    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work goes on
+    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
@@ -6674,6 +6679,7 @@ typedef struct spyi_signature {
     const spyi_type *result; // VOID, concrete, or OTHER
     bool generic;            // parameters are still open
     bool differentiable;
+    bool built_in; // one of Slang's own beside the user's of the same name
 } spyi_signature;
 
 typedef struct spyi_overloads {
@@ -6774,8 +6780,7 @@ typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t
-        slot; // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
+    int32_t slot;    // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
@@ -6787,7 +6792,7 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    uint32_t binding_count;           // buffers; the entry point's come first, in its order, used or not
     spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
     uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
@@ -7353,8 +7358,9 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
-    const spyi_sl_library *library;  // NULL until the first unit
+    spyi_sl_stored
+        *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library; // NULL until the first unit
     uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
     spy_file_hook hook;
@@ -7375,7 +7381,7 @@ struct spyi_unit {
     char *given_name, *given_path; // as in the desc; NULL: not given
     spyi_text given;               // text or precompiled bytes of the desc
     bool has_given, precompiled;
-    bool has_visibility;           // its text may say what is public; then the rest is not
+    bool has_visibility; // its text may say what is public; then the rest is not
     char **conformances;
     size_t conformance_count;
     spy_compile_options options;
@@ -7387,7 +7393,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
     bool inputs_asked, inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
@@ -8393,7 +8399,8 @@ typedef struct spyi_diagnostic_state {
 } spyi_diagnostic_state;
 
 // The text of the file that the diagnostic is about; NULL: it cannot be read.
-static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state, const spyi_diagnostic_field *path) {
+static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
+                                             const spyi_diagnostic_field *path) {
     const spyi_sl_sources *sources = state->sources;
     if (!path->size) return NULL;
     if (sources->content && spyi_diagnostic_is(path, sources->path)) return sources->content;
@@ -10202,6 +10209,40 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_text_free(&text);
 }
 
+// Whether one of the unit's modules declares the function at its top level.
+static bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                spyi_sl_function *function) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    for (size_t m = 0; m < unit->module_count; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, (spyi_sl_int)m);
+        spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
+        unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
+        for (unsigned i = 0; i < count; ++i) {
+            spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
+            const char *own = child ? lib->spReflectionDecl_getName(child) : NULL;
+            if (!own || strcmp(own, name) != 0) continue;
+            if (lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_GENERIC)
+                child = lib->spReflectionGeneric_GetInnerDecl(lib->spReflectionDecl_castToGeneric(child));
+            if (child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_FUNCTION &&
+                lib->spReflectionDecl_castToFunction(child) == function)
+                return true;
+        }
+    }
+    return false;
+}
+
+// Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
+static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                  spyi_sl_function *found, spyi_overloads *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < out->count; ++i) {
+        bool declared = spyi_sl_is_declared(unit, live, name, spyi_sl_overload(unit, found, i));
+        out->items[i].built_in = !declared;
+        any = any || declared;
+    }
+    for (uint32_t i = 0; i < out->count && !any; ++i) out->items[i].built_in = false;
+}
+
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
     memset(out, 0, sizeof *out);
     spyi_global_lock();
@@ -10213,6 +10254,7 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), name, constructed, false,
                              &out->items[out->count++]);
+    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, name, found, out);
     spyi_global_unlock();
     if (out->items) return SPY_OK;
     spyi_text_add(error, "out of host memory");
@@ -10314,14 +10356,15 @@ void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
     if (root) spyi_sl_near_walk(unit, &near_names, root, "", 0);
     spyi_global_unlock();
-    bool declared = near_names.count && near_names.distances[0] == 0;
+    bool declared = near_names.count && strcmp(near_names.names[0], name) == 0;
     spyi_text text = { NULL, 0, 0 };
     spyi_near_text(&near_names, &text);
     if (declared)
-        spyi_text_add(out,
-                      ": it declares one, but '%s' is a word of the Slang language, so that no expression can call "
-                      "it; give the function another name",
-                      name);
+        spyi_text_add(
+            out,
+            ": it declares one, but '%s' is a word of the Slang language, so that no expression can call "
+            "it; give the function another name",
+            name);
     else spyi_text_add(out, "%s", spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -14815,7 +14858,8 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     tensor->offset_bytes = offset;
     tensor->label = spyi_strdup(desc->label);
     spyi_tensor_measure(tensor);
-    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) || spyi_gradients_make(tensor, desc, function))
+    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) ||
+        spyi_gradients_make(tensor, desc, function))
         return tensor;
     spyi_tensor_unlink(tensor);
     spyi_tensor_free(tensor);
@@ -17394,11 +17438,13 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
                       module->name, name, explained ? ": " : "", spyi_text_str(&error));
         } else if (spyi_unit_is_private(module->unit, name)) {
             spyi_overloads_free(&overloads);
-            spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
-                      "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
-                      "`public` at any declaration, kernels can only use what is marked; write `public` before the "
-                      "function, before its struct if it is a method, and before the fields and types that calls use",
-                      function, name, module->name);
+            spyi_fail(
+                ctx, SPY_ERROR_NOT_FOUND,
+                "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+                "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+                "function, before its struct if it is a method, and before the fields and types that calls "
+                "use",
+                function, name, module->name);
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {
@@ -18451,8 +18497,7 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
     spyi_object *o = spyi_as(object, kind);
     if (o) spyi_atomic_add(&o->references, 1);
-    else
-        spyi_refuse_object(object, kind, function);
+    else spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_object_release(spyi_object *object) {
@@ -18594,7 +18639,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
     } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
         status = SPY_ERROR_IO;
-        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'", desc->dump_directory);
+        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'",
+                      desc->dump_directory);
     } else if (!desc->backend) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
@@ -18756,8 +18802,9 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     spy_status status = SPY_OK;
     char *copy = directory ? spyi_strdup(directory) : NULL;
     if (directory && !spyi_folder_exists(directory)) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_IO,
-                           "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_IO,
+                      "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
         free(copy);
     } else if (directory && !copy) {
         status = SPY_ERROR_OUT_OF_MEMORY;
@@ -19902,7 +19949,7 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
 }
 
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
-                                bool in, bool out) {
+                                 bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
         uint32_t capacity = a->leaf_capacity ? a->leaf_capacity * 2 : 16;
@@ -19946,7 +19993,7 @@ SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, s
 
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
-                          const char *hint) {
+                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
     spyi_add_other_struct(a, v, &got);
@@ -19996,9 +20043,10 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
     if (v->whole && leaf->batch_rank)
-        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
-                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+        return spyi_no(
+            a, SPY_ERROR_SHAPE_MISMATCH,
+            "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+            leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -20233,16 +20281,16 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
             spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
                           fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
-            good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
-                                   spyi_text_str(&field_path), in, out, &children[f]);
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name, spyi_text_str(&field_path), in,
+                                   out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
     a->constant = constant;
     for (uint32_t f = 0; good && f < field_count; f++)
         if (children[f] < 0)
-            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
-                           fields[f].name, type->display);
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
+                           type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
         for (uint32_t f = 0; good && f < field_count; f++) {
@@ -20309,7 +20357,8 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
                              : spyi_kind_takes(type)      ? spyi_kind_takes(type)
                                                           : "; this kind of parameter cannot be passed");
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
-    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD)) return false;
+    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
+        return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
@@ -20435,7 +20484,7 @@ static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, 
 }
 
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
-                             int32_t *result) {
+                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
@@ -20482,7 +20531,7 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 }
 
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
-                             const int32_t *of_param, int32_t result) {
+                              const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
@@ -20858,7 +20907,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_attempt attempt, winner;
     spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
-    uint32_t fitting = 0;
+    uint32_t fitting = 0, built_in = 0;
     bool sized = false;
     if (n == 0) {
         spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
@@ -20885,8 +20934,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
-            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
-                          spyi_text_str(&attempt.reason));
+            built_in += signature->built_in;
+            if (!signature->built_in)
+                spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
+                              spyi_text_str(&attempt.reason));
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
@@ -20957,6 +21008,9 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
+        if (built_in)
+            spyi_text_add(error, "\n    nor %u overload%s of Slang's own '%s'", built_in,
+                          built_in == 1 ? "" : "s", function->name);
         if (generic_failed && function->overloads.items[0].callee == SPYI_CALLEE_FUNCTION)
             spyi_add_compiler_notes(function, values, error);
     }

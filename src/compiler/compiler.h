@@ -112,6 +112,7 @@ typedef struct spyi_signature {
     const spyi_type *result; // VOID, concrete, or OTHER
     bool generic;            // parameters are still open
     bool differentiable;
+    bool built_in; // one of Slang's own beside the user's of the same name
 } spyi_signature;
 
 typedef struct spyi_overloads {
@@ -212,8 +213,7 @@ typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t
-        slot; // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
+    int32_t slot;    // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
@@ -225,7 +225,7 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    uint32_t binding_count;           // buffers; the entry point's come first, in its order, used or not
     spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
     uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes

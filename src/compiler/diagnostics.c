@@ -64,7 +64,8 @@ typedef struct spyi_diagnostic_state {
 } spyi_diagnostic_state;
 
 // The text of the file that the diagnostic is about; NULL: it cannot be read.
-static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state, const spyi_diagnostic_field *path) {
+static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
+                                             const spyi_diagnostic_field *path) {
     const spyi_sl_sources *sources = state->sources;
     if (!path->size) return NULL;
     if (sources->content && spyi_diagnostic_is(path, sources->path)) return sources->content;

@@ -66,8 +66,7 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
     spyi_object *o = spyi_as(object, kind);
     if (o) spyi_atomic_add(&o->references, 1);
-    else
-        spyi_refuse_object(object, kind, function);
+    else spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_object_release(spyi_object *object) {
@@ -209,7 +208,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
     } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
         status = SPY_ERROR_IO;
-        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'", desc->dump_directory);
+        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'",
+                      desc->dump_directory);
     } else if (!desc->backend) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
@@ -371,8 +371,9 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     spy_status status = SPY_OK;
     char *copy = directory ? spyi_strdup(directory) : NULL;
     if (directory && !spyi_folder_exists(directory)) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_IO,
-                           "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_IO,
+                      "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
         free(copy);
     } else if (directory && !copy) {
         status = SPY_ERROR_OUT_OF_MEMORY;

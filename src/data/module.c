@@ -206,11 +206,13 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
                       module->name, name, explained ? ": " : "", spyi_text_str(&error));
         } else if (spyi_unit_is_private(module->unit, name)) {
             spyi_overloads_free(&overloads);
-            spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
-                      "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
-                      "`public` at any declaration, kernels can only use what is marked; write `public` before the "
-                      "function, before its struct if it is a method, and before the fields and types that calls use",
-                      function, name, module->name);
+            spyi_fail(
+                ctx, SPY_ERROR_NOT_FOUND,
+                "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+                "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+                "function, before its struct if it is a method, and before the fields and types that calls "
+                "use",
+                function, name, module->name);
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {

@@ -399,7 +399,8 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     tensor->offset_bytes = offset;
     tensor->label = spyi_strdup(desc->label);
     spyi_tensor_measure(tensor);
-    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) || spyi_gradients_make(tensor, desc, function))
+    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) ||
+        spyi_gradients_make(tensor, desc, function))
         return tensor;
     spyi_tensor_unlink(tensor);
     spyi_tensor_free(tensor);

@@ -74,7 +74,13 @@ static void test_missing_file(void **state) {
     memset(&d, 0, sizeof d);
     d.path = "/tmp/no such folder/none.slang";
     assert_null(spy_load_module(gpu_device, &d));
-    ERROR_ON(gpu_device, SPY_ERROR_IO, "spy_load_module", "/tmp/no such folder/none.slang");
+    ERROR_ON(gpu_device, SPY_ERROR_IO, "spy_load_module", "/tmp/no such folder/none.slang", "no such file");
+    const char *const folders[] = { "/tmp/first folder", "/tmp/second folder" };
+    d.path = "none.slang";
+    d.include_paths = folders;
+    d.include_path_count = 2;
+    assert_null(spy_load_module(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_IO, "none.slang", "no such file", "current folder", "/tmp/first folder, /tmp/second folder");
     d.path = "/tmp"; // a folder
     assert_null(spy_load_module(gpu_device, &d));
     spy_error e = spy_take_error(gpu_device);
@@ -101,7 +107,12 @@ static void test_broken_source(void **state) {
     assert_null(spy_load_module(gpu_device, &d));
     char place[64];
     snprintf(place, sizeof place, "%s:3", path); // file and line
-    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, place, "nonsense", "spy_load_module");
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, place, "nonsense", "spy_load_module", "\n        return x + nonsense;\n                   ^");
+    // The same when another module imports it.
+    char importer[128];
+    snprintf(importer, sizeof importer, "import \"%s\";\nfloat g(float x) { return x; }", path);
+    assert_null(gpu_module(gpu_device, "importer", importer));
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, place, "\n        return x + nonsense;\n                   ^");
     unlink(path);
     assert_null(gpu_module(gpu_device, "broken", "float f(\n"));
     ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "broken");
@@ -265,6 +276,67 @@ static void test_structs(void **state) {
     (void)spy_take_error(gpu_device);
     assert_true(r == 7);
     works();
+}
+
+// Declarations that exist, but that no kernel can name.
+static void test_unreachable_functions(void **state) {
+    NEEDS_DEVICE();
+    static const char *const privates[] = {
+        "module half_public;\nfloat f(float x) { return x; }\npublic float g(float x) { return f(x); }\n"
+        "public struct S { public float x; float m() { return x; } public float n() { return x; } }",
+        "float f(float x) { return x; }\npublic float g(float x) { return f(x); }\n"
+        "public struct S { public float x; float m() { return x; } public float n() { return x; } }",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        spy_module *m = MADE(spy_module, gpu_module(gpu_device, "half_public", privates[i]));
+        assert_null(spy_find_function(m, "f"));
+        ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "spy_find_function", "'f'", "'half_public'", "write `public`");
+        assert_null(spy_find_function(m, "S::m"));
+        ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "spy_find_function", "'S::m'", "write `public`");
+        assert_non_null(spy_find_function(m, "S::n"));
+        float y = 0;
+        OK(spy_call(spy_find_function(m, "g"), SPY_ARGS(spy_arg_f32("x", 3), spy_out_f32("_result", &y))));
+        assert_true(y == 3);
+        spy_release_module(m);
+    }
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "words", "float expand(float x) { return x; }\nfloat each(float x) { return x; }"));
+    assert_null(spy_find_function(m, "expand"));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "'expand' is a word of the Slang language", "another name");
+    assert_null(spy_find_function(m, "each"));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "'each' is a word of the Slang language", "another name");
+    spy_release_module(m);
+}
+
+// Of one name with a function of Slang's own: the user's come first.
+static void test_built_in_overloads(void **state) {
+    NEEDS_DEVICE();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "steps", "float step(float x, float y, float z) { return x; }"));
+    spy_status status = spy_call(spy_find_function(m, "step"), SPY_ARGS(spy_arg_f32("x", 1)));
+    assert_int_equal(status, SPY_ERROR_TYPE_MISMATCH);
+    spy_error e = spy_take_error(gpu_device);
+    const char *own = strstr(e.message, "float step(float x, float y, float z)"), *others = strstr(e.message, "Slang's own 'step'");
+    assert_non_null(own);
+    assert_true(others && others > own);
+    assert_null(strstr(e.message, "vector<T,N> step("));
+    float y = 0;
+    OK(spy_call(spy_find_function(m, "step"), SPY_ARGS(spy_arg_f32(NULL, 1), spy_arg_f32(NULL, 2), spy_out_f32("_result", &y)))); // Slang's
+    assert_true(y == 1);
+    spy_release_module(m);
+}
+
+static void test_dump_directory(void **state) {
+    NEEDS_DEVICE();
+    FAILS(SPY_ERROR_IO, spy_set_dump_directory(gpu_device, "/tmp/no such folder"), "spy_set_dump_directory", "/tmp/no such folder");
+    FAILS(SPY_ERROR_IO, spy_set_dump_directory(gpu_device, "/etc/hostname"), "spy_set_dump_directory", "/etc/hostname");
+    OK(spy_set_dump_directory(gpu_device, "/tmp"));
+    OK(spy_set_dump_directory(gpu_device, NULL));
+    (void)spy_take_error(NULL);
+    spy_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.backend = spy_vk_backend();
+    d.dump_directory = "/tmp/no such folder";
+    assert_null(spy_create_device(&d));
+    ERROR_ON(NULL, SPY_ERROR_IO, "spy_create_device", "desc.dump_directory", "/tmp/no such folder");
 }
 
 static void test_ambiguous(void **state) {
@@ -805,6 +877,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_null),            cmocka_unit_test(test_wrong_objects),  cmocka_unit_test(test_released),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_exhaustion),      cmocka_unit_test(test_first_error),    cmocka_unit_test(test_library_missing),  cmocka_unit_test(test_library_variable),
         cmocka_unit_test(test_library_nowhere), cmocka_unit_test(test_library_text),   cmocka_unit_test(test_library_other),    cmocka_unit_test(test_library_old),
+        cmocka_unit_test(test_unreachable_functions), cmocka_unit_test(test_built_in_overloads), cmocka_unit_test(test_dump_directory),
         cmocka_unit_test(test_no_vulkan),       cmocka_unit_test(test_no_adapter),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
