@@ -13242,19 +13242,19 @@ typedef struct spyi_pool {
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    uint64_t serial;                 // never again another tensor of the device, nor this one after it changed
-    const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;           // of element 0 in the storage
+    uint64_t serial;          // never again another tensor of the device, nor this one after it changed
+    const spyi_type *type;    // element
+    spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
+    uint64_t offset_bytes;    // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
     int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
     spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
-    int64_t grad_shift[2];       // of a view being made: bytes from its elements to those of its parent's gradients
-    const spyi_type *grad_type;  // ... the parent's element type
-    bool grads_follow;           // ... the gradients are to be seen in the same way
+    int64_t grad_shift[2]; // of a view being made: bytes from its elements to those of its parent's gradients
+    const spyi_type *grad_type; // ... the parent's element type
+    bool grads_follow;          // ... the gradients are to be seen in the same way
 };
 
 // Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
@@ -13285,7 +13285,7 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    uint32_t id; // part of the plan key
+    uint32_t id;              // part of the plan key
     spyi_overloads overloads; // none: gone with a reload
     spyi_entry entry;         // once it has been dispatched
     bool entry_known;
@@ -13403,7 +13403,16 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
-SPYI_FN int64_t spyi_shape_count(const spy_shape *shape); // -1: negative size or more than 2^62 elements
+// A shape stands for at most this many bytes, also where broadcasting repeats elements: sums and products of sizes,
+// offsets and strides then fit into 63 bits, and no place that computes with them has to look again.
+#define SPYI_MOST_BYTES ((int64_t)1 << 60)
+SPYI_FN int64_t
+spyi_shape_count(const spy_shape *shape); // -1: negative size or more than SPYI_MOST_BYTES elements
+// Whether elements of that type, in host or device layout, stay within SPYI_MOST_BYTES, and no size is negative.
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
+// Says why spyi_shape_holds() said no; `name`: what the shape is, "desc.shape".
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error);
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
 // A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
@@ -13832,8 +13841,10 @@ static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
         int64_t count = spyi_shape_count(&shape);
-        if (count < 0) return "its shape has a negative or too large size";
-        *size = (size_t)count * spyi_scalar_size(arg->dtype);
+        size_t element = spyi_scalar_size(arg->dtype);
+        if (count < 0 || (element && count > SPYI_MOST_BYTES / (int64_t)element))
+            return "its shape has a negative or too large size";
+        *size = (size_t)count * element;
     }
     return *size && !arg->value.data ? "its host data is NULL" : NULL;
 }
@@ -14462,19 +14473,37 @@ SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *er
 
 // >>shapes
 
+// The sizes other than 0 are multiplied for an empty shape, too: its strides are made of them.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
     int64_t count = 1;
     bool empty = false;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->dims[i] < 0) return -1;
-        if (shape->dims[i] == 0) empty = true;
+        int64_t n = shape->dims[i];
+        if (n < 0 || (n > 0 && count > SPYI_MOST_BYTES / n)) return -1;
+        if (n == 0) empty = true;
+        else count *= n;
     }
-    if (empty) return 0;
+    return empty ? 0 : count;
+}
+
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type) {
+    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
+    int64_t element = (int64_t)(host > device ? host : device), count = spyi_shape_count(shape);
+    return count >= 0 && (element == 0 || count <= SPYI_MOST_BYTES / element);
+}
+
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error) {
+    spyi_text_add(error, "%s ", name);
+    spyi_shape_text(shape, error);
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (count > ((int64_t)1 << 62) / shape->dims[i]) return -1;
-        count *= shape->dims[i];
+        if (shape->dims[i] >= 0) continue;
+        spyi_text_add(error, " has the negative size %lld in dimension %u", (long long)shape->dims[i], i);
+        return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return count;
+    spyi_text_add(error, " of %s is more than 2^60 bytes, the most that a shape may stand for",
+                  type->display);
+    return SPY_ERROR_OUT_OF_RANGE;
 }
 
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape) {
@@ -14582,11 +14611,8 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
     int64_t count = spyi_shape_count(shape);
     uint64_t element = spyi_type_device_stride(type);
     *status = SPY_OK;
-    if (count > (int64_t)(((uint64_t)1 << 62) / element)) {
-        *status = SPY_ERROR_OUT_OF_DEVICE_MEMORY;
-        spyi_text_add(error, "a tensor of shape ");
-        spyi_shape_text(shape, error);
-        spyi_text_add(error, " of %s does not fit into any memory", type->display);
+    if (!spyi_shape_holds(shape, type)) {
+        *status = spyi_fail_too_large(shape, type, "a tensor of shape", error);
         return NULL;
     }
     spyi_storage *storage =
@@ -14684,14 +14710,16 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
-    else if (spyi_shape_count(&desc->shape) < 0)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements",
-                  function);
     else if (desc->data && desc->zeroed)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected desc.data or desc.zeroed, got both",
                   function);
     else if (spyi_desc_like(device, desc, function, &shape, &type) && !type)
         type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    if (type && !spyi_shape_holds(&shape, type)) {
+        status = spyi_fail_too_large(&shape, type, "desc.shape", &error);
+        spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
+        type = NULL;
+    }
     if (type) {
         uint64_t bytes = (uint64_t)spyi_shape_count(&shape) * spyi_type_host_stride(type);
         if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
@@ -14744,7 +14772,7 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
 SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
                                        size_t size_bytes, spyi_text *error) {
     size_t stride = spyi_type_host_stride(tensor->type);
-    uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
+    uint64_t needed = (uint64_t)count * stride;
     if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
         if (count == tensor->element_count) {
             spyi_text_add(error, "a tensor ");
@@ -14827,14 +14855,19 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
-    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK ||
-        spyi_shape_count(&desc->shape) < 0) {
+    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: expected a desc with a valid shape and without data, like and zeroed", function);
         return NULL;
     }
     const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
     if (!type) return NULL;
+    if (!spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
+        return NULL;
+    }
     uint64_t stride = spyi_type_device_stride(type);
     uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
     if (needed > size || offset % type->device_align) {
@@ -15274,18 +15307,20 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
             end = (int64_t)parent->end_bytes;
     int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
-    if (spyi_shape_count(&desc->shape) == 0 && lowest >= -limit && lowest <= limit)
-        return true; // touches nothing
+    int64_t longest =
+        SPYI_MOST_BYTES / stride_bytes; // no stride is longer, though no step of it is ever taken
+    bool empty = spyi_shape_count(&desc->shape) == 0;
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
         int64_t n = desc->shape.dims[i], stride = strides->dims[i];
-        if (n <= 1) continue;
+        inside = stride >= -longest && stride <= longest;
+        if (n <= 1 || empty) continue;
         inside = stride >= -limit && stride <= limit && (stride == 0 || n - 1 <= limit);
         if (inside && stride > 0) highest += (n - 1) * stride;
         if (inside && stride < 0) lowest += (n - 1) * stride;
         inside = inside && lowest >= -limit && highest <= limit;
     }
-    if (inside && first + lowest * stride_bytes >= begin && first + (highest + 1) * stride_bytes <= end)
+    if (inside && first + lowest * stride_bytes >= begin && first + (highest + !empty) * stride_bytes <= end)
         return true;
     spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
     spyi_shape_text(&desc->shape, &view);
@@ -15308,8 +15343,9 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    else if (desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape is not valid", function);
+    else if (desc->shape.rank > SPY_MAX_RANK)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
+                  function, desc->shape.rank, SPY_MAX_RANK);
     else if (desc->strides.rank && desc->strides.rank != desc->shape.rank)
         spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function,
                   desc->shape.rank, desc->strides.rank);
@@ -15320,6 +15356,12 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
                   (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        type = NULL;
+    }
+    if (type && !spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
         type = NULL;
     }
     if (type) {
@@ -15343,8 +15385,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
-    bool fits =
-        shape.rank <= SPY_MAX_RANK && spyi_shape_count(&shape) >= 0 && shape.rank >= tensor->shape.rank;
+    bool valid = shape.rank <= SPY_MAX_RANK && spyi_shape_holds(&shape, tensor->type);
+    bool fits = valid && shape.rank >= tensor->shape.rank;
     uint32_t lead = fits ? shape.rank - tensor->shape.rank : 0;
     for (uint32_t i = 0; fits && i < tensor->shape.rank; i++)
         fits = tensor->shape.dims[i] == 1 || tensor->shape.dims[i] == shape.dims[lead + i];
@@ -15353,6 +15395,7 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
         spyi_shape_text(&tensor->shape, &text);
         spyi_text_add(&text, " cannot be broadcast to ");
         if (shape.rank > SPY_MAX_RANK) spyi_text_add(&text, "rank %u", shape.rank);
+        else if (!valid) (void)spyi_fail_too_large(&shape, tensor->type, "shape:", &text);
         else spyi_shape_text(&shape, &text);
         spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
     } else {
@@ -19221,14 +19264,14 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         spy_shape shape;
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
+        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
         int64_t count = spyi_shape_count(&shape);
-        if (count < 0)
+        if (!spyi_shape_holds(&shape, v->type))
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its shape has a negative or too large size");
         if (count > 0 && !arg->value.data)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a host array, got NULL");
-        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
         v->rank = (uint8_t)arg->count;
         v->dims = arg->dims;
         return SPY_OK;
@@ -23452,7 +23495,8 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
     spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
     bool good = step != 0 && start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN &&
                 stop <= INT32_MAX && step >= INT32_MIN && step <= INT32_MAX;
-    int64_t distance = good ? (step > 0 ? stop - start : start - stop) : 0, size = step > 0 ? step : -step;
+    int64_t distance = !good ? 0 : step > 0 ? stop - start : start - stop;
+    int64_t size = !good ? 1 : step > 0 ? step : -step;
     arg.dims[SPYI_RANGE_COUNT] = !good ? -2 : distance <= 0 ? 0 : (distance + size - 1) / size;
     arg.dims[SPYI_RANGE_START] = start;
     arg.dims[SPYI_RANGE_STEP] = step;
