@@ -427,7 +427,7 @@ static VkSemaphore test_timeline(spyi_vk_gpu *gpu) {
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
     info.pNext = &type;
-    assert_int_equal(gpu->vk.spyi_vkCreateSemaphore(gpu->device, &info, NULL, &semaphore), VK_SUCCESS);
+    assert_int_equal(gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, &semaphore), VK_SUCCESS);
     return semaphore;
 }
 
@@ -437,7 +437,7 @@ static void test_signal(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value)
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
     info.semaphore = semaphore;
     info.value = value;
-    assert_int_equal(gpu->vk.spyi_vkSignalSemaphore(gpu->device, &info), VK_SUCCESS);
+    assert_int_equal(gpu->vk.vkSignalSemaphore(gpu->device, &info), VK_SUCCESS);
 }
 
 // A download waits for what it is told to, not for later work: here for none that cannot even begin. (On a
@@ -475,7 +475,7 @@ static void test_download_after(void **state) {
     test_download(&t, y, &large, 4096, sizeof y);
     for (i = 0; i < 16; i++) assert_int_equal(y[i], 44);
     test_wait_all(&t);
-    gpu->vk.spyi_vkDestroySemaphore(gpu->device, gate, NULL);
+    gpu->vk.vkDestroySemaphore(gpu->device, gate, NULL);
     backend->free_chunk(t.gpu, &a);
     backend->free_chunk(t.gpu, &large);
     test_close(&t);
@@ -785,8 +785,7 @@ static void test_bad_code(void **state) {
     test_close(&t);
 }
 
-// A queue that fails on order, in place of the driver's. volk's members have their private names here
-// (volk_names.h).
+// A queue that fails on order, in place of the driver's.
 static VkResult test_queue_result;
 static VKAPI_ATTR VkResult VKAPI_CALL test_queue_fails(VkQueue queue, uint32_t count,
                                                        const VkSubmitInfo *infos, VkFence fence) {
@@ -821,28 +820,28 @@ static void test_queue_failures(void **state) {
     d.kernel = kernel;
     d.block = &block;
     d.groups[0] = d.groups[1] = d.groups[2] = 1;
-    real = gpu->vk.spyi_vkQueueSubmit;
+    real = gpu->vk.vkQueueSubmit;
 
     // Out of memory: the batch is lost, the device is not, and nobody waits for ever.
     ((float *)a.mapped)[0] = 5;
-    gpu->vk.spyi_vkQueueSubmit = test_queue_fails;
+    gpu->vk.vkQueueSubmit = test_queue_fails;
     test_queue_result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     number = backend->open_submit(t.gpu);
     assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_OUT_OF_DEVICE_MEMORY); // at once: idle
     spyi_text_clear(&t.error);
-    gpu->vk.spyi_vkQueueSubmit = real;
+    gpu->vk.vkQueueSubmit = real;
     test_ok(&t, backend->wait(t.gpu, number, UINT64_MAX, &t.error));
     test_run(&t, kernel, &block, NULL, 4, true);
     test_download(&t, y, &a, 1024, sizeof y);
     assert_true(y[0] == 15);
 
-    gpu->vk.spyi_vkQueueSubmit = test_queue_fails;
+    gpu->vk.vkQueueSubmit = test_queue_fails;
     test_queue_result = VK_ERROR_DEVICE_LOST;
     assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_DEVICE_LOST);
     assert_non_null(strstr(spyi_text_str(&t.error), "ended with 'scale'"));
     print_message("%s\n", spyi_text_str(&t.error));
     spyi_text_clear(&t.error);
-    gpu->vk.spyi_vkQueueSubmit = real;
+    gpu->vk.vkQueueSubmit = real;
     assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_DEVICE_LOST);
     assert_int_equal(backend->download(t.gpu, y, &a, 0, 4, backend->open_submit(t.gpu), &t.error),
                      SPY_ERROR_DEVICE_LOST);
@@ -893,6 +892,52 @@ static void test_choice(void **state) {
     test_ok(&t, backend->create(&t.ctx, &desc, &t.gpu, &t.error));
     assert_string_equal(test_limits(&t)->info.name, infos[count - 1].name);
     test_close(&t);
+}
+
+// A driver that lacks one function of Vulkan 1.2, at either level: refused by the function's name.
+static PFN_vkGetInstanceProcAddr real_instance_proc;
+static PFN_vkGetDeviceProcAddr real_device_proc;
+static const char *lacking;
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lacking_device_proc(VkDevice device, const char *name) {
+    return strcmp(name, lacking) == 0 ? NULL : real_device_proc(device, name);
+}
+
+static spy_vk_void_func lacking_instance_proc(void *instance, const char *name) {
+    if (strcmp(name, lacking) == 0) return NULL;
+    if (strcmp(name, "vkGetDeviceProcAddr") == 0) return (spy_vk_void_func)lacking_device_proc;
+    return (spy_vk_void_func)real_instance_proc((VkInstance)instance, name);
+}
+
+static void test_missing_function(void **state) {
+    static const char *const names[] = { "vkCmdDispatch", "vkCreateDevice" };
+    test_gpu whole, t;
+    spy_vk_desc hooked;
+    spy_device_desc desc;
+    size_t i;
+    (void)state;
+    test_open(&whole); // keeps the loader open
+    real_instance_proc = ((spyi_vk_gpu *)(void *)whole.gpu)->instance.get_proc;
+    real_device_proc = ((spyi_vk_gpu *)(void *)whole.gpu)->instance.GetDeviceProcAddr;
+    desc = test_desc(&t);
+    memset(&hooked, 0, sizeof hooked);
+    hooked.get_instance_proc_addr = lacking_instance_proc;
+    desc.backend_desc = &hooked;
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char wanted[64];
+        lacking = names[i];
+        (void)snprintf(wanted, sizeof wanted, "does not know %s;", lacking);
+        spyi_context_init(&t.ctx, &desc);
+        assert_int_equal(backend->create(&t.ctx, &desc, &t.gpu, &t.error), SPY_ERROR_NO_DEVICE);
+        assert_null(t.gpu);
+        assert_non_null(strstr(spyi_text_str(&t.error), wanted));
+        print_message("%s\n", spyi_text_str(&t.error));
+        spyi_text_clear(&t.error);
+        spyi_context_destroy(&t.ctx);
+    }
+    assert_int_equal(t.alive, 0);
+    spyi_text_free(&t.error);
+    test_close(&whole);
 }
 
 // >>an engine's objects: a second backend device over the first one's VkDevice
@@ -999,7 +1044,7 @@ static void test_engine(void **state) {
     test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->signals, (uint64_t)timeline, 3, &e.error));
     test_ok(&e, backend->submit(e.gpu, &e.error)); // no work, yet a signal
     test_wait_all(&e);
-    assert_int_equal(own->vk.spyi_vkGetSemaphoreCounterValue(own->device, timeline, &value), VK_SUCCESS);
+    assert_int_equal(own->vk.vkGetSemaphoreCounterValue(own->device, timeline, &value), VK_SUCCESS);
     assert_int_equal(value, 3);
     test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->waits, (uint64_t)timeline, 4, &e.error));
     number = backend->open_submit(e.gpu);
@@ -1010,7 +1055,7 @@ static void test_engine(void **state) {
     test_ok(&e, backend->wait(e.gpu, number, UINT64_MAX, &e.error));
     assert_int_equal(spyi_vk_add_semaphore(gpu, &gpu->waits, 0, 0, &message), SPY_ERROR_INVALID_ARGUMENT);
     spyi_text_free(&message);
-    own->vk.spyi_vkDestroySemaphore(own->device, timeline, NULL);
+    own->vk.vkDestroySemaphore(own->device, timeline, NULL);
     assert_true(locks > 0);
     assert_int_equal(locks, unlocks);
     backend->destroy_kernel(e.gpu, kernel);
@@ -1102,6 +1147,7 @@ int main(void) {
         cmocka_unit_test(test_indirect),       cmocka_unit_test(test_marks),
         cmocka_unit_test(test_not_built),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_missing_function),
         cmocka_unit_test(test_pointers),
         cmocka_unit_test(test_bindings),
         cmocka_unit_test(test_block_by_address),
