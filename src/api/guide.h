@@ -67,10 +67,11 @@
 // or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
-// SPY_ARGS in C is a compound literal: `spy_args a = SPY_ARGS(...)` is good until the end of its block. In
-// C++ it is a temporary that holds the arguments: keep it by `auto list = SPY_ARGS(...)`, never by spy_args,
-// and a list of fields that is inside a kept list needs an `auto` of its own. Descs are filled by assignment
-// there.
+// SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
+// spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
+// stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
+// to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
+// which would dangle, does not compile. Descs are filled by assignment in C++.
 //
 // >>guide 3: devices
 //
