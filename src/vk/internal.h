@@ -105,6 +105,8 @@ typedef enum spyi_vk_feature {
         SPYI_VK_FEATURE_COUNT
 } spyi_vk_feature;
 
+typedef char spyi_vk_features_fit[SPYI_VK_FEATURE_COUNT <= SPY_VK_MAX_FEATURES ? 1 : -1];
+
 // The names are macros of vulkan_core.h with the value 1: use them with # and ## only.
 typedef enum spyi_vk_extension {
 #define SPYI_VK_EXTENSION_ENUM(name) SPYI_##name,

@@ -940,6 +940,117 @@ static void test_missing_function(void **state) {
     test_close(&whole);
 }
 
+// >>spy_vk_fill_features: an engine's chains, without a GPU
+
+static bool test_names(const spy_vk_features *on, const char *name) {
+    uint32_t i, found = 0;
+    for (i = 0; i < on->count; i++) found += strcmp(on->names[i], name) == 0 ? 1u : 0u;
+    assert_true(found <= 1);
+    return found == 1;
+}
+
+static void test_fill_error(void *want, const void *have, spy_status status, const char *text) {
+    spy_vk_features on;
+    spy_error error;
+    on.count = 77;
+    assert_int_equal(spy_vk_fill_features(want, have, &on), status);
+    assert_int_equal(on.count, 77);
+    error = spy_take_error(NULL);
+    assert_int_equal(error.code, status);
+    if (strstr(error.message, text) == NULL) fail_msg("'%s' not in '%s'", text, error.message);
+}
+
+static void test_fill_features(void **state) {
+    VkPhysicalDeviceFeatures2 have, want;
+    VkPhysicalDeviceVulkan12Features have12, want12;
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline;
+    VkPhysicalDeviceBufferDeviceAddressFeatures address;
+    VkPhysicalDeviceScalarBlockLayoutFeatures scalar;
+    VkPhysicalDeviceShaderFloat16Int8Features small;
+    spy_vk_features on;
+    (void)state;
+    memset(&have, 0, sizeof have);
+    memset(&want, 0, sizeof want);
+    memset(&have12, 0, sizeof have12);
+    memset(&want12, 0, sizeof want12);
+    have.sType = want.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    have12.sType = want12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    test_fill_error(NULL, NULL, SPY_ERROR_INVALID_ARGUMENT, "features: expected a chain");
+    test_fill_error(&want12, NULL, SPY_ERROR_INVALID_ARGUMENT, "has shaderInt64: expected a VkPhysicalDeviceFeatures2");
+    test_fill_error(&want, NULL, SPY_ERROR_INVALID_ARGUMENT,
+                    "features: no struct of the chain has timelineSemaphore: expected a VkPhysicalDeviceVulkan12Features");
+    want.pNext = &want12;
+    have.features.shaderInt64 = VK_TRUE;
+    test_fill_error(&want, &have, SPY_ERROR_INVALID_ARGUMENT, "supported: no struct");
+    have.pNext = &have12;
+    have12.timelineSemaphore = have12.bufferDeviceAddress = VK_TRUE;
+    test_fill_error(&want, &have, SPY_ERROR_UNSUPPORTED, "the physical device lacks scalarBlockLayout");
+    assert_int_equal(want.features.shaderInt64, VK_FALSE); // nothing is half written
+
+    // Required ones, optional ones that are there, the engine's own.
+    have12.scalarBlockLayout = have12.shaderInt8 = have12.hostQueryReset = have.features.shaderFloat64 = VK_TRUE;
+    want.features.shaderInt16 = want12.samplerMirrorClampToEdge = VK_TRUE;
+    assert_int_equal(spy_vk_fill_features(&want, &have, &on), SPY_OK);
+    assert_true(want.features.shaderInt64 && want12.timelineSemaphore && want12.bufferDeviceAddress && want12.scalarBlockLayout);
+    assert_true(want.features.shaderFloat64 && want12.shaderInt8 && want.features.shaderInt16 && want12.samplerMirrorClampToEdge);
+    assert_false(want12.hostQueryReset || want12.shaderFloat16 || want.features.geometryShader);
+    assert_int_equal(on.count, 3);
+    assert_true(test_names(&on, "shaderFloat64") && test_names(&on, "shaderInt8") && test_names(&on, "shaderInt16"));
+
+    // The structs of single extensions.
+    memset(&want.features, 0, sizeof want.features);
+    memset(&timeline, 0, sizeof timeline);
+    memset(&address, 0, sizeof address);
+    memset(&scalar, 0, sizeof scalar);
+    memset(&small, 0, sizeof small);
+    timeline.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
+    address.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES;
+    scalar.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SCALAR_BLOCK_LAYOUT_FEATURES;
+    small.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
+    want.pNext = &timeline;
+    timeline.pNext = &address;
+    address.pNext = &scalar;
+    scalar.pNext = &small;
+    assert_int_equal(spy_vk_fill_features(&want, &have, &on), SPY_OK);
+    assert_true(timeline.timelineSemaphore && address.bufferDeviceAddress && scalar.scalarBlockLayout);
+    assert_true(small.shaderInt8 && !small.shaderFloat16 && !address.bufferDeviceAddressCaptureReplay);
+    assert_int_equal(on.count, 2);
+
+    // Without `supported` the required ones alone; without `enabled` too.
+    memset(&want.features, 0, sizeof want.features);
+    small.shaderInt8 = VK_FALSE;
+    assert_int_equal(spy_vk_fill_features(&want, NULL, &on), SPY_OK);
+    assert_true(want.features.shaderInt64 && !want.features.shaderFloat64 && !small.shaderInt8 && on.count == 0);
+    assert_int_equal(spy_vk_fill_features(&want, &have, NULL), SPY_OK);
+    assert_true(want.features.shaderFloat64 && small.shaderInt8);
+}
+
+// All that a real device has, in the structs that the library itself uses.
+static void test_fill_all_features(void **state) {
+    test_gpu t;
+    spyi_vk_gpu *gpu;
+    spyi_vk_feature_set have, want;
+    spy_vk_features on;
+    uint32_t i, count = 0;
+    (void)state;
+    test_open(&t);
+    gpu = (spyi_vk_gpu *)(void *)t.gpu;
+    spyi_vk_feature_chain(&have, &gpu->adapter);
+    spyi_vk_feature_chain(&want, &gpu->adapter);
+    gpu->instance.GetPhysicalDeviceFeatures2(gpu->adapter.handle, &have.core);
+    assert_int_equal(spy_vk_fill_features(&want, &have, &on), SPY_OK);
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
+        VkBool32 value;
+        memcpy(&value, (const char *)&want + spyi_vk_feature_offset(i), sizeof value);
+        assert_int_equal(value, gpu->adapter.features[i]);
+        if (i < SPYI_VK_FEATURE_REQUIRED || !value) continue;
+        assert_true(test_names(&on, spyi_vk_feature_name(i)));
+        count++;
+    }
+    assert_int_equal(on.count, count);
+    test_close(&t);
+}
+
 // >>an engine's objects: a second backend device over the first one's VkDevice
 
 static int locks, unlocks;
@@ -1148,6 +1259,8 @@ int main(void) {
         cmocka_unit_test(test_not_built),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_missing_function),
+        cmocka_unit_test(test_fill_features),
+        cmocka_unit_test(test_fill_all_features),
         cmocka_unit_test(test_pointers),
         cmocka_unit_test(test_bindings),
         cmocka_unit_test(test_block_by_address),
