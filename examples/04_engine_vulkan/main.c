@@ -153,7 +153,8 @@ int main(void) {
     spy_tensor *xs = spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(POINTS), .data = x });
     spy_tensor_desc heights_desc = { .shape = SPY_SHAPE(POINTS) };
     spy_tensor *heights = spy_vk_create_tensor(dev, (uint64_t)buffer, 0, sizeof x, &heights_desc);
-    spy_args args = SPY_ARGS(spy_arg_tensor("x", xs), spy_arg_f32("time", 1), spy_arg_tensor("_result", heights));
+    const spy_arg items[] = { spy_arg_tensor("x", xs), spy_arg_f32("time", 1), spy_arg_tensor("_result", heights) };
+    spy_args args = { items, sizeof items / sizeof *items }; // a list that is kept has a name; SPY_ARGS is for one call
 
     // 5. Compile before the first frame, so that no frame waits (`.async` would do it on another thread).
     spy_prepared *ready = spy_prepare(wave, args, NULL);
