@@ -61,22 +61,26 @@
 //
 // One file of a program says `#define SLANGPY_IMPLEMENTATION` before it includes the headers; all others
 // include them without it. That one file is C11 or C++17 and later; declarations are C99 and C++11. It needs
-// on the include path stb_ds.h and, for slangpy_vk.h, volk.h and vulkan/vulkan.h (Debian: libstb-dev,
-// libvulkan-volk-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not
-// linked.
+// on the include path stb_ds.h and, for slangpy_vk.h, vulkan/vulkan.h of version 1.3.204 or later (Debian:
+// libstb-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not linked.
 //
-// In that file our headers come before vulkan.h, volk.h and stb_ds.h; a wrong order is an #error. Our copies
-// of stb_ds and volk carry other names, so a program may use its own in any file, and may link libvulkan.
+// Give the implementation a file of its own that holds these two lines only. It takes seconds to compile, and
+// there it compiles once. In any other file of the program vulkan.h, volk.h (any version) and stb_ds.h may
+// stand before or after our headers, and the program may link libvulkan: our copy of stb_ds carries other
+// names, and Vulkan's functions are in structs of ours. If the implementation shares its file after all, our
+// headers come before stb_ds.h (a wrong order is an #error), and a volk.h after them needs VK_NO_PROTOTYPES
+// before them, as it does after any vulkan.h.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
 // or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
-// SPY_ARGS in C is a compound literal: `spy_args a = SPY_ARGS(...)` is good until the end of its block. In
-// C++ it is a temporary that holds the arguments: keep it by `auto list = SPY_ARGS(...)`, never by spy_args,
-// and a list of fields that is inside a kept list needs an `auto` of its own. Descs are filled by assignment
-// there.
+// SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
+// spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
+// stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
+// to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
+// which would dangle, does not compile. Descs are filled by assignment in C++.
 //
 // >>guide 3: devices
 //
@@ -283,8 +287,8 @@
 // >>guide 13: bringing your own Vulkan
 //
 // Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
-// spy_vk_required_features lists; optional features that were turned on are named in
-// spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
+// spy_vk_required_features lists, which spy_vk_fill_features turns on in the engine's VkPhysicalDeviceFeatures2 chain;
+// optional features that were turned on are named in spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
 // spy_vk_create_tensor makes a tensor over a VkBuffer.
 //
 // spy_vk_set_command_buffer records the following calls into a command buffer of the engine; NULL ends that.
@@ -1548,28 +1552,67 @@ struct spy_arg {
     int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
 };
 
+// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
+//
+// To keep a list, give the array a name, in C and in C++:
+//
+//     const spy_arg items[] = { spy_arg_f32("a", 2), spy_arg_tensor("x", x) };
+//     spy_args args = { items, 2 };
+//
+// In C, SPY_ARGS is a compound literal: `spy_args args = SPY_ARGS(...)` is good until the end of the block that it stands in, and
+// dangles after it: never assign it to a variable of an outer block. In C++ it is a temporary that holds the arguments, good until
+// the end of its statement: `spy_args args = SPY_ARGS(...)` does not compile there, `auto list = SPY_ARGS(...)` is a copy to keep.
 #ifdef __cplusplus
 } // extern "C"
-template <size_t N> struct spyi_arg_list {
+
+// What SPY_ARGS is in C++. `Inner`: an argument points to a list that is a temporary of the same statement. Functions take
+// either by the overloads of api/args_cpp.h.
+template <size_t N, bool Inner> struct spyi_arg_list {
     spy_arg items[N];
-    operator spy_args() const {
-        spy_args a = { items, N };
-        return a;
+    operator spy_args() const & {
+        static_assert(!Inner, "spy_arg_struct() and spy_arg_diff_pair() of a kept list point to a SPY_ARGS(...) that is gone: "
+                              "keep the inner list by an auto of its own, too");
+        return { items, N };
+    }
+    operator spy_args() const && {
+        static_assert(N == size_t(-1), "SPY_ARGS(...) is gone at the end of this statement, and spy_args only points to it: "
+                                       "write auto list = SPY_ARGS(...) and use the list");
+        return { nullptr, 0 };
     }
 };
-template <class... T> inline spyi_arg_list<sizeof...(T)> spyi_make_args(const T &...args) {
-    spyi_arg_list<sizeof...(T)> list = { { args... } };
-    return list;
+
+// What spy_arg_struct() and spy_arg_diff_pair() of a temporary list give: an argument for the same statement only.
+struct spyi_inner_arg {
+    spy_arg inner;
+    template <class T> operator T() const {
+        static_assert(sizeof(T) == 0, "this argument points to a SPY_ARGS(...) that is gone at the end of this statement: "
+                                      "keep the inner list by auto fields = SPY_ARGS(...)");
+        return T();
+    }
+};
+inline const spy_arg &spyi_plain_arg(const spy_arg &arg) {
+    return arg;
+}
+inline const spy_arg &spyi_plain_arg(const spyi_inner_arg &arg) {
+    return arg.inner;
+}
+template <class... T> struct spyi_any_inner {
+    static const bool value = false;
+};
+template <class First, class... T> struct spyi_any_inner<First, T...> : spyi_any_inner<T...> {};
+template <class... T> struct spyi_any_inner<spyi_inner_arg, T...> {
+    static const bool value = true;
+};
+template <class... T> inline spyi_arg_list<sizeof...(T), spyi_any_inner<T...>::value> spyi_make_args(const T &...args) {
+    return { { spyi_plain_arg(args)... } };
 }
 inline spy_args spyi_no_args() {
-    spy_args a = { nullptr, 0 };
-    return a;
+    return { nullptr, 0 };
 }
 #define SPY_ARGS(...) spyi_make_args(__VA_ARGS__)
 #define SPY_NO_ARGS spyi_no_args()
 extern "C" {
 #else
-// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a spy_args that lives until the end of its block.
 #define SPY_ARGS(...)                                                                                         \
     ((spy_args){ (const spy_arg[]){ __VA_ARGS__ }, sizeof((spy_arg[]){ __VA_ARGS__ }) / sizeof(spy_arg) })
 #define SPY_NO_ARGS ((spy_args){ NULL, 0 })
@@ -2096,6 +2139,108 @@ spy_list_info spy_get_list_info(spy_command_list *list);
 #ifdef __cplusplus
 }
 #endif
+
+// >>api/args_cpp.h ------------------------------------------------------------------------------------------
+
+// C++: SPY_ARGS(...) as an argument of each function that takes spy_args. A list that stands in the call itself lives until the
+// call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
+
+#ifdef __cplusplus
+
+// The list as it may be used in this statement: a kept list, or a temporary.
+template <size_t N, bool Inner> inline spy_args spyi_args_now(const spyi_arg_list<N, Inner> &list) {
+    return list;
+}
+template <size_t N, bool Inner> inline spy_args spyi_args_now(spyi_arg_list<N, Inner> &&list) {
+    return { list.items, N };
+}
+// The type Result where List is SPY_ARGS(...); else the overload does not exist.
+template <class List, class Result> struct spyi_with_list {};
+template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_list<N, Inner>, Result> {
+    typedef Result type;
+};
+template <class List, class Result> struct spyi_with_list<List &, Result> : spyi_with_list<List, Result> {};
+template <class List, class Result> struct spyi_with_list<const List, Result> : spyi_with_list<List, Result> {};
+
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call(spy_function *function, List &&args) {
+    return spy_call(function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args, const spy_call_options *options) {
+    return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads, List &&args, const spy_call_options *options) {
+    return spy_dispatch(function, threads, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
+    return spy_dispatch_indirect(function, groups, index, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args, const spy_call_options *options, uint64_t *gpu_time_ns) {
+    return spy_time_call(function, spyi_args_now(static_cast<List &&>(args)), options, gpu_time_ns);
+}
+template <class List>
+inline typename spyi_with_list<List, size_t>::type spy_explain_call(spy_function *function, List &&args, const spy_call_options *options, char *text, size_t capacity) {
+    return spy_explain_call(function, spyi_args_now(static_cast<List &&>(args)), options, text, capacity);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_prepared *>::type spy_prepare(spy_function *function, List &&args, const spy_prepare_desc *desc) {
+    return spy_prepare(function, spyi_args_now(static_cast<List &&>(args)), desc);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call_prepared(spy_prepared *prepared, List &&args) {
+    return spy_call_prepared(prepared, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call_backward(spy_function *function, List &&args) {
+    return spy_call_backward(function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call_forward_diff(spy_function *function, List &&args) {
+    return spy_call_forward_diff(function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_resolution *>::type spy_resolve(spy_function *function, List &&args, const spy_call_options *options) {
+    return spy_resolve(function, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_list_call(spy_command_list *list, spy_function *function, List &&args) {
+    return spy_list_call(list, function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call, List &&args) {
+    return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
+}
+
+// Arguments that point to a list: kept by its own name, or a temporary of the same statement.
+template <size_t N, bool Inner> inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
+    return spy_arg_struct(name, spy_args(fields));
+}
+template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_struct(const char *name, spyi_arg_list<N, Inner> &&fields) {
+    return { spy_arg_struct(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(fields))) };
+}
+template <size_t N, bool Inner> inline spy_arg spy_arg_diff_pair(const char *name, const spyi_arg_list<N, Inner> &pair) {
+    return spy_arg_diff_pair(name, spy_args(pair));
+}
+template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner> &&pair) {
+    return { spy_arg_diff_pair(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(pair))) };
+}
+
+// What such an argument may be given to within its statement.
+inline spyi_inner_arg spy_map(const spyi_inner_arg &arg, spy_dims dims) {
+    return { spy_map(arg.inner, dims) };
+}
+inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
+    return { spy_cast(arg.inner, type) };
+}
+inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
+    return spy_pack(device, arg.inner);
+}
+
+#endif // __cplusplus
 
 #endif // SLANGPY_H
 
@@ -5121,6 +5266,16 @@ void spyi_context_destroy(spyi_context *ctx) {
 #error                                                                                                       \
     "slangpy.h needs stb_ds.h on the include path (Debian: apt install libstb-dev, then -I/usr/include/stb)"
 #endif
+#endif
+// The hash of stb_ds.h shifts a byte into the sign bit of an int, at which UBSan stops the program. An attribute of an earlier
+// declaration also holds for the definition.
+#if defined(STB_DS_IMPLEMENTATION) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 8))
+#ifdef __cplusplus
+extern "C"
+#endif
+    __attribute__((no_sanitize("shift"))) size_t
+    stbds_hash_bytes(void *p, size_t len, size_t seed);
+__attribute__((no_sanitize("shift"))) static size_t stbds_siphash_bytes(void *p, size_t len, size_t seed);
 #endif
 #ifdef SPYI_STB_FOLDER
 #include <stb/stb_ds.h>
