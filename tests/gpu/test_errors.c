@@ -454,8 +454,9 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_call_prepared, (NULL, SPY_NO_ARGS));
     IS_NULL_ERROR(spy_retain_tensor, (NULL));
     IS_NULL_ERROR(spy_retain_module, (NULL));
-    IS_NULL_ERROR(spy_vk_set_command_buffer, (NULL, NULL));
-    IS_NULL_ERROR(spy_vk_external_submit_finished, (NULL));
+    IS_NULL_ERROR(spy_vk_begin_recording, (NULL, NULL));
+    IS_NULL_ERROR(spy_vk_end_recording, (NULL));
+    IS_NULL_ERROR(spy_vk_recording_finished, (NULL, 1));
     IS_NULL_ERROR(spy_vk_wait_semaphore, (NULL, 0, 0));
     IS_NULL_ERROR(spy_vk_signal_semaphore, (NULL, 0, 0));
     IS_NULL_ERROR(spy_vk_create_tensor, (NULL, 0, 0, 0, NULL));
