@@ -41,7 +41,7 @@
 //         return err.code != SPY_OK;
 //     }
 //
-//     gcc -std=c11 -I/usr/include/stb main.c -lpthread -ldl -lm
+//     gcc -std=c11 main.c -lpthread -ldl -lm
 //     SLANGPY_SLANG_LIBRARY=/path/to/libslang-compiler.so ./a.out
 //
 // `x` is one float for the function and four for the call: the call runs over them. The library writes one
@@ -52,15 +52,14 @@
 //
 // One file of a program says `#define SLANGPY_IMPLEMENTATION` before it includes the headers; all others
 // include them without it. That one file is C11 or C++17 and later; declarations are C99 and C++11. It needs
-// on the include path stb_ds.h and, for slangpy_vk.h, vulkan/vulkan.h of version 1.3.204 or later (Debian:
-// libstb-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not linked.
+// for slangpy_vk.h vulkan/vulkan.h of version 1.3.204 or later on the include path (Debian: libvulkan-dev), and links
+// pthread, dl and m. libvulkan is opened at run time, not linked.
 //
 // Give the implementation a file of its own that holds these two lines only. It takes seconds to compile, and
-// there it compiles once. In any other file of the program vulkan.h, volk.h (any version) and stb_ds.h may
-// stand before or after our headers, and the program may link libvulkan: our copy of stb_ds carries other
-// names, and Vulkan's functions are in structs of ours. If the implementation shares its file after all, our
-// headers come before stb_ds.h (a wrong order is an #error), and a volk.h after them needs VK_NO_PROTOTYPES
-// before them, as it does after any vulkan.h.
+// there it compiles once. In any other file of the program vulkan.h and volk.h (any version) may stand before or
+// after our headers, and the program may link libvulkan: Vulkan's functions are in structs of ours. If the
+// implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
+// does after any vulkan.h.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
