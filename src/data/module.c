@@ -193,7 +193,7 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         found = NULL;
     } else if (!found && name && name[0]) {
         spyi_text error = { NULL, 0, 0 };
-        spyi_overloads overloads = { NULL, 0 };
+        spyi_overloads overloads = { NULL, 0, false };
         spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
         if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
