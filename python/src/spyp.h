@@ -336,6 +336,7 @@ PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
 #define SPYP_TRAIT_KNOWN 1u
 #define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
 #define SPYP_TRAIT_POINTERS 8u // has a parameter that is a pointer, or has one in it
+#define SPYP_TRAIT_PAIRS 16u // has a parameter that is a DifferentialPair<T>
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
 // What the parameter of that position is called; NULL: not known, or overloads do not agree. An error that is set stays.

@@ -462,6 +462,10 @@ static bool spyp_has_pointers(const spy_type_info *info, int depth) {
     return found || (info->kind == SPY_TYPE_ARRAY && spyp_has_pointers(info->element, depth + 1));
 }
 
+static bool spyp_is_pair_type(const spy_type_info *info) {
+    return info && info->name && strncmp(info->name, "DifferentialPair<", 17) == 0;
+}
+
 // The first declaration of the function; NULL: reflection does not know it. Enters the device.
 static const spy_decl *spyp_function_decl(spyp_function *f) {
     char path[512];
@@ -499,6 +503,7 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
             if (decl->children[i].flags & SPY_DECL_OUT) f->traits |= SPYP_TRAIT_CHANGES;
             if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;
             if (spyp_has_pointers(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
+            if (spyp_is_pair_type(decl->children[i].type)) f->traits |= SPYP_TRAIT_PAIRS;
         }
     }
     return f->traits & trait;
