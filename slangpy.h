@@ -833,6 +833,7 @@ typedef struct spy_device_desc {
     const char *label;                  // name in debug tools and messages
     bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
+    bool check_bounds;                  // for debugging: tensors taken whole check their indices in the kernel, guide 25
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
@@ -2144,8 +2145,8 @@ static const char *const spyi_slang_slangpy[] = {
     "//   wang_hash(), WangHash                         random numbers",
     "//",
     "// An index is D ints in the order of the shape, t[row, column], or int[D], or a vector, whose components go the other",
-    "// way round, as in textures: t[int2(column, row)]. Nothing checks bounds: an index outside the shape is undefined, as",
-    "// with arrays.",
+    "// way round, as in textures: t[int2(column, row)]. An index outside the shape is undefined, as with arrays, unless the",
+    "// device was made with check_bounds.",
     "//",
     "// The module needs nothing from C: tensors can be made from pointers in Slang. By hand it compiles with",
     "//   slangc -I src/slang -fvk-use-scalar-layout -matrix-layout-row-major",
@@ -2156,6 +2157,7 @@ static const char *const spyi_slang_slangpy[] = {
     "__include slangpy_tensor;",
     "__include slangpy_atomic;",
     "__include slangpy_call;",
+    "__include slangpy_bounds;",
     "__include slangpy_random;",
     NULL
 };
@@ -2259,8 +2261,8 @@ static const char *const spyi_slang_slangpy_memory[] = {
 static const char *const spyi_slang_slangpy_tensor[] = {
     "// Tensors: N-D strided views of device memory, as values that are passed and copied like any struct.",
     "//",
-    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_unused`",
-    "// at 12, `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
+    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_site`",
+    "// at 12 (the argument's number for messages, 0 for tensors made in Slang), `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
     "// `_data` points to the element that lies lowest and `_offset` is the way from there to the element at index 0, because",
     "// NVIDIA's Vulkan driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
     "implementing slangpy;",
@@ -2399,7 +2401,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2408,7 +2410,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2418,13 +2420,16 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "}",
@@ -2434,7 +2439,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2443,7 +2448,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2453,13 +2458,16 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "}",
@@ -2470,7 +2478,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2479,7 +2487,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2489,17 +2497,23 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "}",
@@ -2727,7 +2741,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2736,7 +2750,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2746,22 +2760,31 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "",
     "    public void add(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 2)) return;",
+    "#endif",
     "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
     "    }",
     "    public void add(vector<int, Rank> index, Element value) { add(spyi_reverse(index), value); }",
@@ -2863,6 +2886,59 @@ static const char *const spyi_slang_slangpy_call[] = {
     "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;",
     "    spyi_set_call(element, shape, group_shape);",
     "}",
+    NULL
+};
+
+// >>slang/slangpy_bounds.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_bounds[] = {
+    "// spy_device_desc.check_bounds: tensors look at their indices. An index outside the shape loads zero and stores nothing, and",
+    "// the first one is noted in the device's record, whose address is the macro's value. Without the macro nothing of this is",
+    "// there, and tensors check nothing.",
+    "//",
+    "// The record, in words: 0 its state (0 free, 1 being written, 2 complete), 1 the tensor's _site, 2 rank | access << 8 | rank",
+    "// of the call << 16, 4 to 11 the index, 12 to 19 the shape, 20 to 27 the call's element. data/bounds.c reads it.",
+    "implementing slangpy;",
+    "",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "",
+    "internal void spyi_note_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)",
+    "{",
+    "    uint *record = (uint *)uint64_t(SPYI_CHECK_BOUNDS);",
+    "    if (((Atomic<uint> *)record).compareExchange(0u, 1u) != 0u) return;",
+    "    record[1] = uint(site);",
+    "    record[2] = uint(Rank | (access << 8) | (spyi_call_dimensionality << 16));",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Rank; d = d + 1)",
+    "    {",
+    "        record[4 + d] = uint(index[d]);",
+    "        record[12 + d] = uint(shape[d]);",
+    "    }",
+    "    CallShapeInfo element = spyi_call_info(0);",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < 8; d = d + 1) record[20 + d] = uint(element.shape[d]);",
+    "    DeviceMemoryBarrier();",
+    "    ((Atomic<uint> *)record).store(2u);",
+    "}",
+    "",
+    "// What a load gives instead. `{}` is zero for any type here, also for those that say nothing of it.",
+    "internal Element spyi_zero<Element>()",
+    "{",
+    "    Element zero = {};",
+    "    return zero;",
+    "}",
+    "",
+    "// Access 0 reads, 1 writes, 2 adds.",
+    "public bool spyi_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)",
+    "{",
+    "    bool outside = false;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Rank; d = d + 1) outside = outside || index[d] < 0 || index[d] >= shape[d];",
+    "    if (outside) spyi_note_outside(site, shape, index, access);",
+    "    return outside;",
+    "}",
+    "",
+    "#endif",
     NULL
 };
 
@@ -3083,6 +3159,9 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
     "{",
     "    if (grad._data == nullptr) return;",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;",
+    "#endif",
     "    Element.atomic_add(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
     "}",
     "",
@@ -3091,6 +3170,9 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
     "{",
     "    if (grad._data == nullptr) return;",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;",
+    "#endif",
     "    Element.atomic_add_uniform(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
     "}",
     "",
@@ -3681,6 +3763,7 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_tensor", spyi_slang_slangpy_tensor }, \
     { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
     { "slangpy_call", spyi_slang_slangpy_call }, \
+    { "slangpy_bounds", spyi_slang_slangpy_bounds }, \
     { "slangpy_random", spyi_slang_slangpy_random }, \
     { "slangpy_diff", spyi_slang_slangpy_diff }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
@@ -5336,8 +5419,9 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// Memory that waits for recordings into somebody else's command buffers goes back to the pool, as far as held_from allows.
-SPYI_FN void spyi_release_held(spy_device *device);
+// A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
+// held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
 // All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
 // SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
@@ -6576,6 +6660,7 @@ typedef struct spyi_compiler_desc {
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
     bool print; // slangpy_print's print() records; else it is empty
+    uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
     spy_file_hook files;
 } spyi_compiler_desc;
 
@@ -7329,6 +7414,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
+    char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library;  // NULL until the first unit
     uint32_t unit_count;            // ever made
@@ -9026,7 +9112,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
     const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 2, sizeof *macros);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 3, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -9038,8 +9124,15 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
         }
-        macros[unit->define_count].name = "SPYI_PRINT";
-        macros[unit->define_count].value = "1";
+        size_t macro_count = unit->define_count;
+        if (c->print) {
+            macros[macro_count].name = "SPYI_PRINT";
+            macros[macro_count++].value = "1";
+        }
+        if (c->bounds_record[0]) {
+            macros[macro_count].name = "SPYI_CHECK_BOUNDS";
+            macros[macro_count++].value = c->bounds_record;
+        }
         spyi_sl_session_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.structureSize = sizeof desc;
@@ -9049,7 +9142,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
         desc.searchPaths = paths;
         desc.searchPathCount = (spyi_sl_int)path_count;
         desc.preprocessorMacros = macros;
-        desc.preprocessorMacroCount = (spyi_sl_int)(unit->define_count + c->print);
+        desc.preprocessorMacroCount = (spyi_sl_int)macro_count;
         desc.fileSystem = &c->files.object;
         desc.compilerOptionEntries = options;
         desc.compilerOptionEntryCount = option_count;
@@ -9299,6 +9392,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->files.compiler = c;
     c->hook = desc->files;
     c->print = desc->print;
+    if (desc->bounds_record)
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL", (unsigned long long)desc->bounds_record);
     return c;
 }
 
@@ -13158,6 +13253,7 @@ struct spy_device {
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
@@ -13190,6 +13286,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
 SPYI_FN void spyi_pool_give(
     spy_device *device,
     spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
+SPYI_FN void spyi_pool_release_held(spy_device *device); // frees blocks whose recordings have all been reported
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -13367,6 +13464,23 @@ SPYI_FN spyi_use spyi_print_use(const spy_device *device);
 // Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
+
+// >>data/bounds.h -------------------------------------------------------------------------------------------
+
+// desc.check_bounds: what kernels noted of an index outside a tensor's shape.
+
+#define SPYI_BOUNDS_GRADIENT 0x80000000u // beside a site: its tensor's gradient
+
+// Without desc.check_bounds there is no `device->bounds`, and all but create do nothing.
+// *address: where kernels note the first bad index (src/slang/slangpy_bounds.slang).
+SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
+SPYI_FN void spyi_bounds_destroy(spy_device *device);
+// The number of an argument in the record, from any thread; 0: indices are not checked, or no memory is left for its name.
+SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
+// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, spyi_text *error);
+// The same, reported as the device's error under the name of a public function.
+SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
@@ -13899,7 +14013,7 @@ SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     device->pool.waiting_bytes += storage->size;
 }
 
-SPYI_FN void spyi_release_held(spy_device *device) {
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
     uint64_t held_from = device->base->held_from;
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
@@ -13948,7 +14062,7 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
     device->base->held_from = 0; // whatever has not been reported must not be submitted any more
-    spyi_release_held(device);
+    spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     while (device->pool.imported) {
@@ -14647,7 +14761,10 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
         status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
         if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-        else if (!upload) spyi_print_deliver(device);
+        else if (!upload) {
+            spyi_print_deliver(device);
+            status = spyi_bounds_report(device, function);
+        }
     }
     spyi_leave(device);
     return status;
@@ -17895,6 +18012,165 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
     return size;
 }
 
+// >>data/bounds.c -------------------------------------------------------------------------------------------
+
+// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims, and the names of
+// the arguments that tensors in kernels are numbered by.
+
+enum { SPYI_BOUNDS_WORDS = 28 }; // of the record, see slangpy_bounds.slang
+enum { SPYI_BOUNDS_COMPLETE = 2 };
+
+typedef struct spyi_site {
+    char *function, *argument;
+} spyi_site;
+
+typedef struct spyi_bounds {
+    spyi_storage *storage;
+    spyi_mutex lock; // guards the sites: compile threads bind, too
+    spyi_site *sites;
+    uint32_t count, capacity;
+} spyi_bounds;
+
+static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
+    static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
+    const spyi_storage *storage = device->bounds->storage;
+    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
+                                                sizeof zeros, false, error);
+    // Else the next look could come before it.
+    if (status == SPY_OK)
+        status = device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error) {
+    spy_status status = SPY_OK;
+    if (!(device->base->limits.info.features & SPY_FEATURE_POINTERS)) {
+        spyi_text_add(error, "desc.check_bounds needs a device with SPY_FEATURE_POINTERS");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_bounds *b = (spyi_bounds *)spyi_allocate(&device->ctx, sizeof *b);
+    if (!b) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_mutex_init(&b->lock);
+    device->bounds = b;
+    b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
+                                "slangpy bounds", error, &status);
+    if (!b->storage) return status;
+    b->storage->references = 1;
+    *address = b->storage->chunk.address + b->storage->offset;
+    return spyi_bounds_clear(device, error);
+}
+
+SPYI_FN void spyi_bounds_destroy(spy_device *device) {
+    spyi_bounds *b = device->bounds;
+    if (!b) return;
+    if (b->storage) spyi_pool_give(device, b->storage);
+    for (uint32_t i = 0; i < b->count; i++) {
+        free(b->sites[i].function);
+        free(b->sites[i].argument);
+    }
+    free(b->sites);
+    spyi_mutex_destroy(&b->lock);
+    spyi_free(&device->ctx, b, sizeof *b);
+    device->bounds = NULL;
+}
+
+// Inside the lock.
+static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
+    for (uint32_t i = 0; i < b->count; i++)
+        if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
+            return i + 1;
+    if (b->count == b->capacity) {
+        uint32_t capacity = b->capacity ? b->capacity * 2 : 64;
+        spyi_site *sites = (spyi_site *)realloc(b->sites, capacity * sizeof *sites);
+        if (!sites) return 0;
+        b->sites = sites;
+        b->capacity = capacity;
+    }
+    spyi_site *site = &b->sites[b->count];
+    site->function = spyi_strdup(function);
+    site->argument = spyi_strdup(argument);
+    if (site->function && site->argument) return ++b->count;
+    free(site->function);
+    free(site->argument);
+    return 0;
+}
+
+SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument) {
+    spyi_bounds *b = device->bounds;
+    if (!b) return 0;
+    spyi_mutex_lock(&b->lock);
+    uint32_t site = spyi_bounds_find(b, function, argument);
+    spyi_mutex_unlock(&b->lock);
+    return site;
+}
+
+// >>the record
+
+static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *out) {
+    spyi_text_add(out, "(");
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s%d", i ? ", " : "", (int)words[i]);
+    spyi_text_add(out, count == 1 ? ",)" : ")");
+}
+
+static void spyi_bounds_explain(spyi_bounds *b, const uint32_t *record, spyi_text *error) {
+    static const char *const did[3] = { "reads", "writes", "adds" };
+    static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
+    uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
+    uint32_t call_rank = record[2] >> 16;
+    const uint32_t *index = record + 4, *shape = record + 12;
+    if (rank > SPY_MAX_RANK) rank = SPY_MAX_RANK;
+    if (call_rank > SPY_MAX_RANK) call_rank = SPY_MAX_RANK;
+    if (access > 2) access = 0;
+    spyi_mutex_lock(&b->lock);
+    if (site >= 1 && site <= b->count)
+        spyi_text_add(error, "%s: '%s'%s: the kernel %s at index ", b->sites[site - 1].function,
+                      b->sites[site - 1].argument, record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "",
+                      did[access]);
+    else spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
+    spyi_mutex_unlock(&b->lock);
+    spyi_bounds_tuple(index, rank, error);
+    spyi_text_add(error, ", its shape is ");
+    spyi_bounds_tuple(shape, rank, error);
+    for (uint32_t d = 0; d < rank; d++) {
+        if ((int)index[d] >= 0 && (int)index[d] < (int)shape[d]) continue;
+        if (shape[d]) spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d, (int)index[d]);
+        else spyi_text_add(error, ": dimension %u is empty", d);
+        break;
+    }
+    if (call_rank) {
+        spyi_text_add(error, "; at element ");
+        spyi_bounds_tuple(record + 20, call_rank, error);
+        spyi_text_add(error, " of the call");
+    }
+    spyi_text_add(error, "; %s", became[access]);
+}
+
+// The work that was waited for is done, so that the record can be read without waiting. What other work, which still
+// runs, is writing just now is told next time.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, spyi_text *error) {
+    spyi_bounds *b = device->bounds;
+    uint32_t record[SPYI_BOUNDS_WORDS];
+    if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
+    spy_status status = device->backend->download(device->gpu, record, &b->storage->chunk, b->storage->offset,
+                                                  sizeof record, 0, error);
+    if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
+    status = spyi_bounds_clear(device, error);
+    if (status != SPY_OK) return status;
+    spyi_bounds_explain(b, record, error);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_bounds_take(device, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    return status;
+}
+
 // >>data/reflect.c ------------------------------------------------------------------------------------------
 
 // Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
@@ -18420,6 +18696,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
+        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -18449,6 +18726,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
+    spyi_bounds_destroy(device);
     if (device->gpu) {
         spyi_pool_destroy(device);
         device->backend->destroy(device->gpu);
@@ -18519,6 +18797,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
         compiler.print = desc->enable_print;
+        if (desc->check_bounds) status = spyi_bounds_create(device, &compiler.bounds_record, &error);
         compiler.files = desc->files;
         device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
@@ -18527,10 +18806,10 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->compiler =
             device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
         device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
-        if (!device->types || !device->compiler || !device->cache) {
+        if (status == SPY_OK && (!device->types || !device->compiler || !device->cache)) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");
-        } else {
+        } else if (status == SPY_OK) {
             for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
                 device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
             if (desc->enable_print) status = spyi_print_create(device, desc->print_buffer_bytes, &error);
@@ -18581,6 +18860,8 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_print_deliver(device);
+    status = spyi_bounds_report(device, function);
+    if (status != SPY_OK) return status;
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
@@ -18706,6 +18987,12 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
 }
 
 // >>for backends
+
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
+    spyi_pool_release_held(device);
+    spyi_print_deliver(device);
+    return spyi_bounds_report(device, function);
+}
 
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
     if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
@@ -18881,6 +19168,7 @@ typedef struct spyi_leaf {
     bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
+    uint32_t site;                    // number of function and path in messages about indices; 0: they are not checked
     spyi_role role;
     uint32_t value_leaf;           // of a gradient: the leaf that it belongs to
     uint32_t grads[2];             // leaves of its gradients: read, and added to or written; 0: none
@@ -19992,6 +20280,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
+    leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
@@ -22887,10 +23176,11 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
-        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s%s\nimport %s;\n\n",
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
-        key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
+        key->index64 ? ", 64-bit offsets" : "",
+        function->object.device->bounds ? ", indices of whole tensors checked" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
@@ -23816,9 +24106,9 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// One tensor as Slang has it: address, offset, sizes, strides. `element`: bytes.
-static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint8_t *out,
-                           spyi_text *error) {
+// One tensor as Slang has it: address, offset, site, sizes, strides. `element`: bytes.
+static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
+                           uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
     uint64_t first = t->offset_bytes - t->begin_bytes;
     if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
@@ -23836,6 +24126,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
     uint32_t offset = (uint32_t)(first / element), rank = 0;
     memcpy(out, &address, 8);
     memcpy(out + 8, &offset, 4);
+    memcpy(out + 12, &site, 4);
     while (rank < leaf->consumed && leaf->consumed_dims[rank] == -1) rank++;
     for (uint32_t d = 0; d < rank; d++) {
         uint32_t dim = leaf->batch_rank + d;
@@ -23861,7 +24152,7 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
     uint8_t *out = (uint8_t *)field;
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     int64_t pack = spyi_whole_pack(leaf, t);
-    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), out, error)) return false;
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error)) return false;
     memset(out + size, 0, (size_t)size * (parts - 1));
     for (int g = 0; g < 2 && parts > 1; g++) {
         const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
@@ -23870,6 +24161,7 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
         bool alike = leaf->batch_rank == 0 || memcmp(&grad->strides, &t->strides, sizeof t->strides) == 0;
         if (!alike) spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
         if (!alike || !spyi_fill_part(leaf, grad, scalars * spyi_type_device_stride(grad->type),
+                                      leaf->site ? leaf->site | SPYI_BOUNDS_GRADIENT : 0,
                                       out + size * (parts == 3 ? (uint32_t)g + 1 : 1), error))
             return false;
     }
@@ -26903,6 +27195,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
+    if (status == SPY_OK && (s.waits || timed)) status = spyi_bounds_take(device, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);

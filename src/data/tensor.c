@@ -1,4 +1,5 @@
 // Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
+#include "data/bounds.h"
 #include "data/gpu_print.h"
 
 // >>shapes
@@ -316,7 +317,10 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
         status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
         if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-        else if (!upload) spyi_print_deliver(device);
+        else if (!upload) {
+            spyi_print_deliver(device);
+            status = spyi_bounds_report(device, function);
+        }
     }
     spyi_leave(device);
     return status;

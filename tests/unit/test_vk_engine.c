@@ -347,7 +347,9 @@ static void test_frames(void **state) {
     long grown = resident_bytes() - resident;
     print_message("%u frames: %ld KiB more resident memory; %llu MiB held from the driver\n", frames, grown / 1024,
                   (unsigned long long)(now.driver_bytes >> 20));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // which keep freed memory of the driver for a while
     assert_true(grown < 8l << 20); // 1 MiB a frame would be 100 MiB at least
+#endif
     assert_int_equal(now.used_bytes, before.used_bytes);
     spy_release_tensor(sum);
     spy_release_tensor(input);
