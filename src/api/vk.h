@@ -50,6 +50,27 @@ typedef struct spy_vk_requirements {
 
 spy_vk_requirements spy_vk_required_features(void);
 
+#define SPY_VK_MAX_FEATURES 64
+
+// The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
+typedef struct spy_vk_features {
+    uint32_t count;
+    const char *names[SPY_VK_MAX_FEATURES]; // valid for the life of the process
+} spy_vk_features;
+
+// Turn on what spy_vk_required_features() lists in an engine's own feature structs. `features`: the VkPhysicalDeviceFeatures2 with
+// its pNext chain that goes into VkDeviceCreateInfo.pNext. Each feature is looked for in VkPhysicalDeviceVulkan11Features and
+// its successors and in the structs of single extensions, whichever the chain has; an optional one in none of them stays off.
+// `supported`: the chain that vkGetPhysicalDeviceFeatures2 filled. Optional features that it has are turned on too; NULL: none.
+// What the engine has turned on itself stays on. `enabled`: filled with the optional features that are on now; may be NULL.
+// SPY_ERROR_UNSUPPORTED: the device lacks a required feature. SPY_ERROR_INVALID_ARGUMENT: a chain has no struct with a required
+// one. Errors go to spy_take_error(NULL) and leave the chain as it was. Threads: any.
+//     spy_vk_features on;
+//     vkGetPhysicalDeviceFeatures2(adapter, &have);             // have and want are chains of the same structs
+//     spy_vk_fill_features(&want, &have, &on);                  // device_info.pNext = &want
+//     desc.enabled_features = on.names, desc.enabled_feature_count = on.count;
+spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
+
 // >>recordings: calls that go into an engine's command buffers
 
 // Names one recording of a device; 0: none.

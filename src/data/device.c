@@ -27,9 +27,19 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
+    const char *expected = spyi_kind_name((uint32_t)kind);
+    const spyi_object *o = (const spyi_object *)object;
+    if (!o)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
+                     spyi_kind_name(o->kind));
+}
+
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
-    const char *expected = spyi_kind_name((uint32_t)kind);
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
         if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
@@ -40,12 +50,7 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
                          "%s: another thread is using device '%s'; calls on one device must take turns",
                          function, device->ctx.label);
     }
-    if (!o)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
-                     spyi_kind_name(o->kind));
+    return spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_leave(const void *object) {
@@ -62,9 +67,7 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
     spyi_object *o = spyi_as(object, kind);
     if (o) spyi_atomic_add(&o->references, 1);
-    else
-        spyi_fail(NULL, object ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the %s %s", function,
-                  spyi_kind_name((uint32_t)kind), object ? "has been released" : "is NULL");
+    else spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_object_release(spyi_object *object) {
@@ -206,6 +209,10 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
+    } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
+        status = SPY_ERROR_IO;
+        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'",
+                      desc->dump_directory);
     } else if (!desc->backend) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
@@ -373,7 +380,12 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     if (entered != SPY_OK) return entered;
     spy_status status = SPY_OK;
     char *copy = directory ? spyi_strdup(directory) : NULL;
-    if (directory && !copy) {
+    if (directory && !spyi_folder_exists(directory)) {
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_IO,
+                      "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
+        free(copy);
+    } else if (directory && !copy) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
     } else {
@@ -390,7 +402,7 @@ spy_device_info spy_get_device_info(const spy_device *device) {
     spy_device_info info;
     memset(&info, 0, sizeof info);
     if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
-    else spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_get_device_info: expected a device");
+    else spyi_refuse_object(device, SPYI_KIND_DEVICE, "spy_get_device_info");
     return info;
 }
 

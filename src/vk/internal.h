@@ -6,7 +6,7 @@
 
 #include "api/vk.h"
 #include "backend/backend.h"
-#include "vk/volk_private.h"
+#include "vk/functions.h"
 
 #if UINTPTR_MAX < UINT64_MAX
 #error "slangpy_vk.h needs a 64-bit target: Vulkan's handles are pointers there"
@@ -106,6 +106,8 @@ typedef enum spyi_vk_feature {
         SPYI_VK_FEATURE_COUNT
 } spyi_vk_feature;
 
+typedef char spyi_vk_features_fit[SPYI_VK_FEATURE_COUNT <= SPY_VK_MAX_FEATURES ? 1 : -1];
+
 // The names are macros of vulkan_core.h with the value 1: use them with # and ## only.
 typedef enum spyi_vk_extension {
 #define SPYI_VK_EXTENSION_ENUM(name) SPYI_##name,
@@ -126,19 +128,6 @@ typedef struct spyi_vk_feature_set {
 } spyi_vk_feature_set;
 
 // >>instance
-#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
-    X(DestroyInstance)                                                                                       \
-    X(EnumeratePhysicalDevices)                                                                              \
-    X(EnumerateDeviceExtensionProperties)                                                                    \
-    X(GetPhysicalDeviceProperties)                                                                           \
-    X(GetPhysicalDeviceProperties2)                                                                          \
-    X(GetPhysicalDeviceFeatures2)                                                                            \
-    X(GetPhysicalDeviceFormatProperties)                                                                     \
-    X(GetPhysicalDeviceMemoryProperties)                                                                     \
-    X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
-    X(CreateDevice)                                                                                          \
-    X(GetDeviceProcAddr)
-
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
     void *library; // NULL: the engine's
@@ -257,7 +246,7 @@ typedef struct spyi_vk_recording {
 
 typedef struct spyi_vk_gpu {
     spyi_gpu_base base; // first
-    struct VolkDeviceTable vk;
+    spyi_vk_functions vk;
     VkDevice device;
     VkQueue queue;
     uint32_t queue_family, lane_family;
