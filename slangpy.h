@@ -81,6 +81,10 @@
 // to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
 // which would dangle, does not compile. Descs are filled by assignment in C++.
 //
+// Structs that a program fills, spy_*_desc and spy_call_options, are all zero by default: `spy_tensor_desc d = { 0 };` in C,
+// `spy_tensor_desc d = {};` in C++, or the members by name in braces. One that was not zeroed is an error that says so,
+// as far as its last member, _end_canary, shows it.
+//
 // >>guide 3: devices
 //
 // A device is one GPU with its memory pool, its compiler sessions and its cache of compiled calls. There is
@@ -855,6 +859,7 @@ typedef struct spy_device_desc {
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
     bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
@@ -1038,6 +1043,7 @@ typedef struct spy_module_desc {
     size_t conformance_count;
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
@@ -1312,6 +1318,7 @@ typedef struct spy_tensor_desc {
     bool with_grad;           // with a gradient tensor of the same shape, zeroed: see api/gradient.h. Float elements only
     spy_tensor *grad_in;      // instead: the gradient that calls read (retained), for outputs of backward calls
     spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_tensor_desc;
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
@@ -1374,6 +1381,7 @@ typedef struct spy_view_desc {
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
     const char *type;         // another element type; NULL: the tensor's own
     spy_module *module;       // where `type` is looked up
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_view_desc;
 // Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
@@ -1790,6 +1798,7 @@ typedef struct spy_call_options {
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_call_options;
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
@@ -1846,6 +1855,7 @@ typedef struct spy_prepare_desc {
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
                                      // none. append_to must be NULL. The values in `globals` are given to every call;
                                      // write_globals is called by spy_prepare() and at each call, and gives newer ones
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
@@ -1887,6 +1897,7 @@ typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: none
     spy_shape stride; // multiplied with it before; rank 0: 1
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_grid_desc;
 
 // Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
@@ -1902,6 +1913,7 @@ typedef struct spy_random_desc {
     uint32_t warmup;   // values passed over
     bool no_hash_seed; // the seed is used as it is, not hashed first
     bool zero_seed;    // the seed is 0 (seed must be 0)
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_random_desc;
 
 // Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.
@@ -2107,6 +2119,7 @@ typedef struct spy_list_desc {
     // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_list_desc;
 
 // Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.
@@ -4116,6 +4129,13 @@ typedef struct spyi_context {
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
+
+// Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
+#define SPYI_NOT_ZEROED(type)                                                                                \
+    "the " #type " was not zeroed before its members were set: write `" #type                                \
+    " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
+#define SPYI_DESC_PROBLEM(type, desc)                                                                        \
+    ((desc) != NULL && (desc)->_end_canary != 0 ? SPYI_NOT_ZEROED(type) : NULL)
 
 // Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
@@ -14929,7 +14949,9 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
     spy_shape shape;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
@@ -15081,6 +15103,11 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
+    if (problem) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        return NULL;
+    }
     if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: expected a desc with a valid shape and without data, like and zeroed", function);
@@ -15568,7 +15595,9 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
@@ -17531,7 +17560,9 @@ SPYI_FN void spyi_module_drop(spy_module *module) {
 static spy_status spyi_check_module_desc(spy_device *device, const char *function,
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     if (!desc->path && !desc->source && !desc->precompiled)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
@@ -19047,6 +19078,11 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc)) { // not even its log can be trusted
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
+                  SPYI_DESC_PROBLEM(spy_device_desc, desc));
+        return NULL;
+    }
     const spy_allocator *a = &desc->allocator;
     bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
     spyi_context setup; // reports until the device exists
@@ -20010,6 +20046,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
+    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
     if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
@@ -23792,6 +23829,8 @@ static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char
     const spy_grid_desc *desc = (const spy_grid_desc *)arg->value.data;
     *problem = "expected a spy_grid_desc, got NULL";
     if (!desc) return false;
+    *problem = SPYI_DESC_PROBLEM(spy_grid_desc, desc);
+    if (*problem) return false;
     uint32_t rank = desc->shape.rank;
     *problem = "the rank of its shape is not 1 to SPY_MAX_RANK";
     if (rank < 1 || rank > SPY_MAX_RANK) return false;
@@ -23915,13 +23954,15 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
+enum { SPYI_RANDOM_TWICE = -1, SPYI_RANDOM_GARBAGE = -2 }; // in place of a warm-up, of a desc that is wrong
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
     float range[2];
     (void)value;
     memcpy(range, bits, sizeof range);
-    *problem = "seed and zero_seed are both given";
+    *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
+                                                                    : "seed and zero_seed are both given";
     if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
     *problem = "low and high must be finite, with low <= high";
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
@@ -23987,13 +24028,17 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     spy_arg arg = spyi_custom_arg(name, kind);
     float range[2];
     uint32_t bits[2], seed = 2640457667u;
-    bool hash = !desc || !desc->no_hash_seed;
-    if (desc && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
+    bool hash = !desc || problem || !desc->no_hash_seed; // an unset bool must not be looked at
+    if (desc && !problem && (desc->seed || desc->zero_seed)) seed = desc->seed;
     range[0] = low;
     range[1] = high;
     memcpy(bits, range, sizeof bits);
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
-    arg.dims[SPYI_RANDOM_WARMUP] = !desc ? 0 : desc->seed && desc->zero_seed ? -1 : (int64_t)desc->warmup;
+    arg.dims[SPYI_RANDOM_WARMUP] = !desc                             ? 0
+                                   : problem                         ? SPYI_RANDOM_GARBAGE
+                                   : desc->seed && desc->zero_seed   ? SPYI_RANDOM_TWICE
+                                                                     : (int64_t)desc->warmup;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;
@@ -27816,7 +27861,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
         spyi_cache_again(function, args, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (list && timed) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, options)) {
+        spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (list && timed) {
         spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
                               "spy_list_timestamp can");
         status = SPY_ERROR_INVALID_ARGUMENT;
@@ -27971,6 +28019,7 @@ static size_t spyi_dispatch_args(const spy_function *function, spy_args args, sp
 
 static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
                                          const spy_call_options *o) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (args.count && !args.items) return "expected arguments, got NULL";
     if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
     if (function->overloads.count != 1)
@@ -28305,6 +28354,11 @@ static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_te
 static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
                                spyi_text *error) {
     spyi_values *values = &p->object.device->cache->values;
+    const char *problem = SPYI_DESC_PROBLEM(spy_prepare_desc, desc);
+    if (problem) {
+        spyi_text_add(error, "desc: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
     spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
     if (status == SPY_OK && p->kept.options.append_to) {
         spyi_text_add(error, "its options: append_to: a prepared call cannot be recorded; expected NULL");
@@ -28857,6 +28911,12 @@ SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc) {
     const char *function = "spy_create_command_list";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_list_desc, desc);
+    if (problem) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        spyi_leave(device);
+        return NULL;
+    }
     spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
     if (list && desc) {
         list->label = spyi_strdup(desc->label);
