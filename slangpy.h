@@ -13743,8 +13743,9 @@ SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spy
 SPYI_FN void spyi_bounds_destroy(spy_device *device);
 // The number of an argument in the record, from any thread; 0: indices are not checked, or no memory is left for its name.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
-// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then.
-SPYI_FN spy_status spyi_bounds_take(spy_device *device, spyi_text *error);
+// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then. `function`:
+// the called function's name, when the error begins with it; or NULL.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
 // The same, reported as the device's error under the name of a public function.
 SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
 
@@ -18438,7 +18439,7 @@ static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *
     spyi_text_add(out, count == 1 ? ",)" : ")");
 }
 
-static void spyi_bounds_explain(spyi_bounds *b, const uint32_t *record, spyi_text *error) {
+static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record, spyi_text *error) {
     static const char *const did[3] = { "reads", "writes", "adds" };
     static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
     uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
@@ -18448,11 +18449,14 @@ static void spyi_bounds_explain(spyi_bounds *b, const uint32_t *record, spyi_tex
     if (call_rank > SPY_MAX_RANK) call_rank = SPY_MAX_RANK;
     if (access > 2) access = 0;
     spyi_mutex_lock(&b->lock);
-    if (site >= 1 && site <= b->count)
-        spyi_text_add(error, "%s: '%s'%s: the kernel %s at index ", b->sites[site - 1].function,
-                      b->sites[site - 1].argument, record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "",
-                      did[access]);
-    else spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
+    if (site >= 1 && site <= b->count) {
+        const spyi_site *of = &b->sites[site - 1];
+        if (!function || strcmp(function, of->function) != 0) spyi_text_add(error, "%s: ", of->function);
+        spyi_text_add(error, "'%s'%s: the kernel %s at index ", of->argument,
+                      record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "", did[access]);
+    } else {
+        spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
+    }
     spyi_mutex_unlock(&b->lock);
     spyi_bounds_tuple(index, rank, error);
     spyi_text_add(error, ", its shape is ");
@@ -18473,7 +18477,7 @@ static void spyi_bounds_explain(spyi_bounds *b, const uint32_t *record, spyi_tex
 
 // The work that was waited for is done, so that the record can be read without waiting. What other work, which still
 // runs, is writing just now is told next time.
-SPYI_FN spy_status spyi_bounds_take(spy_device *device, spyi_text *error) {
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
     spyi_bounds *b = device->bounds;
     uint32_t record[SPYI_BOUNDS_WORDS];
     if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
@@ -18482,13 +18486,13 @@ SPYI_FN spy_status spyi_bounds_take(spy_device *device, spyi_text *error) {
     if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
     status = spyi_bounds_clear(device, error);
     if (status != SPY_OK) return status;
-    spyi_bounds_explain(b, record, error);
+    spyi_bounds_explain(b, function, record, error);
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
 SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) {
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_bounds_take(device, &error);
+    spy_status status = spyi_bounds_take(device, NULL, &error);
     if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     spyi_text_free(&error);
     return status;
@@ -24035,10 +24039,9 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     range[1] = high;
     memcpy(bits, range, sizeof bits);
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
-    arg.dims[SPYI_RANDOM_WARMUP] = !desc                             ? 0
-                                   : problem                         ? SPYI_RANDOM_GARBAGE
-                                   : desc->seed && desc->zero_seed   ? SPYI_RANDOM_TWICE
-                                                                     : (int64_t)desc->warmup;
+    arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
+    if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
+    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;
@@ -27579,7 +27582,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
-    if (status == SPY_OK && (s.waits || timed)) status = spyi_bounds_take(device, error);
+    if (status == SPY_OK && (s.waits || timed)) status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);

@@ -100,7 +100,7 @@ static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *
     spyi_text_add(out, count == 1 ? ",)" : ")");
 }
 
-static void spyi_bounds_explain(spyi_bounds *b, const uint32_t *record, spyi_text *error) {
+static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record, spyi_text *error) {
     static const char *const did[3] = { "reads", "writes", "adds" };
     static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
     uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
@@ -110,11 +110,14 @@ static void spyi_bounds_explain(spyi_bounds *b, const uint32_t *record, spyi_tex
     if (call_rank > SPY_MAX_RANK) call_rank = SPY_MAX_RANK;
     if (access > 2) access = 0;
     spyi_mutex_lock(&b->lock);
-    if (site >= 1 && site <= b->count)
-        spyi_text_add(error, "%s: '%s'%s: the kernel %s at index ", b->sites[site - 1].function,
-                      b->sites[site - 1].argument, record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "",
-                      did[access]);
-    else spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
+    if (site >= 1 && site <= b->count) {
+        const spyi_site *of = &b->sites[site - 1];
+        if (!function || strcmp(function, of->function) != 0) spyi_text_add(error, "%s: ", of->function);
+        spyi_text_add(error, "'%s'%s: the kernel %s at index ", of->argument,
+                      record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "", did[access]);
+    } else {
+        spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
+    }
     spyi_mutex_unlock(&b->lock);
     spyi_bounds_tuple(index, rank, error);
     spyi_text_add(error, ", its shape is ");
@@ -135,7 +138,7 @@ static void spyi_bounds_explain(spyi_bounds *b, const uint32_t *record, spyi_tex
 
 // The work that was waited for is done, so that the record can be read without waiting. What other work, which still
 // runs, is writing just now is told next time.
-SPYI_FN spy_status spyi_bounds_take(spy_device *device, spyi_text *error) {
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
     spyi_bounds *b = device->bounds;
     uint32_t record[SPYI_BOUNDS_WORDS];
     if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
@@ -144,13 +147,13 @@ SPYI_FN spy_status spyi_bounds_take(spy_device *device, spyi_text *error) {
     if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
     status = spyi_bounds_clear(device, error);
     if (status != SPY_OK) return status;
-    spyi_bounds_explain(b, record, error);
+    spyi_bounds_explain(b, function, record, error);
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
 SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) {
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_bounds_take(device, &error);
+    spy_status status = spyi_bounds_take(device, NULL, &error);
     if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     spyi_text_free(&error);
     return status;

@@ -84,10 +84,9 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     range[1] = high;
     memcpy(bits, range, sizeof bits);
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
-    arg.dims[SPYI_RANDOM_WARMUP] = !desc                             ? 0
-                                   : problem                         ? SPYI_RANDOM_GARBAGE
-                                   : desc->seed && desc->zero_seed   ? SPYI_RANDOM_TWICE
-                                                                     : (int64_t)desc->warmup;
+    arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
+    if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
+    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;
