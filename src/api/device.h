@@ -68,6 +68,8 @@ typedef struct spy_device_desc {
     const char *label;                  // name in debug tools and messages
     bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
+    bool single_threaded;               // the program uses the device from one thread at a time by itself: calls leave out
+                                        // the lock that makes others wait (releases still come from any thread)
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.

@@ -148,6 +148,22 @@ void spyi_thread_join(spyi_thread *t) {
     t->handle[0] = NULL;
 }
 
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)GetCurrentThreadId();
+}
+
+void spyi_thread_pause(void) {
+    YieldProcessor();
+}
+
+// >>forks: there are none
+int32_t spyi_fork_count(void) {
+    return 0;
+}
+
+void spyi_fork_watch(void) {
+}
+
 uint32_t spyi_processor_count(void) {
     SYSTEM_INFO info;
     GetSystemInfo(&info);
@@ -242,6 +258,38 @@ void spyi_thread_join(spyi_thread *t) {
     memcpy(&thread, t->handle, sizeof thread);
     pthread_join(thread, NULL);
     memset(t, 0, sizeof *t);
+}
+
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)pthread_self();
+}
+
+void spyi_thread_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+// >>forks
+static int32_t spyi_forks;
+
+// In the child, which has the forking thread alone. A lock that another thread held would stay locked for ever.
+static void spyi_fork_child(void) {
+    spyi_forks++;
+    pthread_mutex_init(&spyi_global_mutex, NULL);
+}
+
+int32_t spyi_fork_count(void) {
+    return spyi_forks;
+}
+
+void spyi_fork_watch(void) {
+    static bool watching;
+    spyi_global_lock();
+    if (!watching) watching = pthread_atfork(NULL, NULL, spyi_fork_child) == 0;
+    spyi_global_unlock();
 }
 
 uint32_t spyi_processor_count(void) {

@@ -26,29 +26,100 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
+static spy_status spyi_released(const char *function, const char *expected) {
+    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+}
+
+static spyi_object *spyi_take_releases(spy_device *device) {
+    spyi_mutex_lock(&device->release_lock);
+    spyi_object *queue = device->release_queue;
+    device->release_queue = NULL;
+    spyi_atomic_store(&device->release_count, 0);
+    spyi_mutex_unlock(&device->release_lock);
+    return queue;
+}
+
+static void spyi_free_releases(spyi_object *queue) {
+    while (queue) {
+        spyi_object *object = queue;
+        queue = object->release_next;
+        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
+            spyi_tensor_unlink((spy_tensor *)(void *)object);
+            spyi_tensor_free((spy_tensor *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
+            spyi_module_free((spy_module *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
+            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
+        } else {
+            spyi_prepared_free((struct spy_prepared *)(void *)object);
+        }
+    }
+}
+
+SPYI_FN void spyi_drain_releases(spy_device *device) {
+    spyi_free_releases(spyi_take_releases(device));
+}
+
+// Frees what was released, inside the device. False: that was the object itself, or the module of this function.
+static bool spyi_outlives_releases(spy_device *device, const spyi_object *o) {
+    // The queue is taken before the object is looked at: what is released from now on is freed by a later call.
+    spyi_object *queue = spyi_take_releases(device);
+    bool function = o->kind == (uint32_t)SPYI_KIND_FUNCTION;
+    spy_module *module = function ? ((const spy_function *)(const void *)o)->module : NULL;
+    bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(module && module->object.kind == (uint32_t)SPYI_KIND_DEAD);
+    bool held = lives && module; // what goes may be its last user
+    if (held) spyi_atomic_add(&module->object.references, 1);
+    spyi_free_releases(queue);
+    if (!held || spyi_atomic_add(&module->object.references, -1) > 0) return lives;
+    spyi_module_free(module);
+    return false;
+}
+
+static void spyi_on_turn_blocks(void *user, bool begins) {
+    spyi_block((spyi_context *)user, begins);
+}
+
+// The turn was not free.
+static spy_status spyi_enter_later(spy_device *device, const char *function) {
+    spyi_context *ctx = &device->ctx;
+    switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
+    case SPYI_TURN_TAKEN: return SPY_OK;
+    case SPYI_TURN_MINE:
+        // Kept by the device, as all that is refused, and by the thread, which can ask without the device.
+        spyi_fail(NULL, SPY_ERROR_BUSY, "%s: device '%s' is in a call of this thread, which a callback must not use it from",
+                  function, ctx->label);
+        return spyi_fail(ctx, SPY_ERROR_BUSY,
+                         "%s: device '%s' is in a call of this thread, which a callback must not use it from", function,
+                         ctx->label);
+    case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
+    default: return spyi_released(function, "device");
+    }
+}
+
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
     const char *expected = spyi_kind_name((uint32_t)kind);
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
-        if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
-            if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
-            return SPY_OK;
-        }
-        return spyi_fail(NULL, SPY_ERROR_BUSY,
-                         "%s: another thread is using device '%s'; calls on one device must take turns",
-                         function, device->ctx.label);
+        spy_status status =
+            SPYI_LIKELY(spyi_turns_try(&device->ctx.turns)) ? SPY_OK : spyi_enter_later(device, function);
+        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&device->release_count) == 0)) return SPY_OK;
+        if (status != SPY_OK) return status;
+        if (spyi_outlives_releases(device, o)) return SPY_OK;
+        spyi_leave(device);
+        return spyi_released(function, expected);
     }
     if (!o)
         return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
     return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
                      spyi_kind_name(o->kind));
 }
 
 SPYI_FN void spyi_leave(const void *object) {
-    spyi_atomic_store(&((const spyi_object *)object)->device->ctx.busy, 0);
+    spyi_turns_leave(&((const spyi_object *)object)->device->ctx.turns);
 }
 
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -68,6 +139,12 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *
 
 SPYI_FN void spyi_object_release(spyi_object *object) {
     spy_device *device = object->device;
+    if (device->ctx.turns.fork_count != spyi_fork_count()) {
+        char what[64];
+        snprintf(what, sizeof what, "release of a %s", spyi_kind_name(object->kind));
+        spyi_forked(&device->ctx, what);
+        return;
+    }
     if (spyi_atomic_add(&object->references, -1) != 0) return;
     object->released_kind = object->kind;
     object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
@@ -76,30 +153,6 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     device->release_queue = object;
     spyi_atomic_add(&device->release_count, 1);
     spyi_mutex_unlock(&device->release_lock);
-}
-
-SPYI_FN void spyi_drain_releases(spy_device *device) {
-    spyi_mutex_lock(&device->release_lock);
-    spyi_object *queue = device->release_queue;
-    device->release_queue = NULL;
-    spyi_atomic_store(&device->release_count, 0);
-    spyi_mutex_unlock(&device->release_lock);
-    while (queue) {
-        spyi_object *object = queue;
-        queue = object->release_next;
-        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
-            spyi_tensor_unlink((spy_tensor *)(void *)object);
-            spyi_tensor_free((spy_tensor *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
-            spyi_module_free((spy_module *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
-            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
-            spyi_list_free((struct spy_command_list *)(void *)object);
-        } else {
-            spyi_prepared_free((struct spy_prepared *)(void *)object);
-        }
-    }
 }
 
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
@@ -126,9 +179,10 @@ static void spyi_device_destroy(spy_device *device) {
         device->close_callbacks = callback->next;
         spyi_leave(device); // it may still read results
         callback->func(device, callback->user_data);
-        spyi_atomic_store(&ctx->busy, 1);
+        if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
         spyi_free(ctx, callback, sizeof *callback);
     }
+    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
     if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
