@@ -70,7 +70,7 @@
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
-// or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
+// before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
 // SPY_ARGS in C is a compound literal: `spy_args a = SPY_ARGS(...)` is good until the end of its block. In
@@ -87,7 +87,9 @@
 // was found.
 //
 // Tensors, modules and functions belong to their device; two devices are independent. spy_release_device
-// waits for the GPU and releases everything that was made from it, in any order that the program left.
+// waits for the GPU and releases everything that was made from it, in any order that the program left. It is the
+// last use of them all: a handle that is used, retained or released after it is freed memory. In C++ let the
+// device's owner be destroyed last.
 //
 // >>guide 4: modules and finding the compiler
 //
@@ -240,6 +242,7 @@
 // reads it. So a program may check each call, or once. Everything accepts the NULL that a failed function
 // gave, and then does nothing but note an error of the thread: spy_take_error(NULL) reads that one. Failed
 // device creations, functions of released objects and SPY_ERROR_BUSY are found there as well.
+// SPY_ERROR_BUSY is also the device's error, and is logged: a callback used the device that it was called from.
 //
 // A message names the function, the argument, what was expected and what came; for calls also the candidates
 // or the table of arguments; for Slang code the compiler's text with file and line. An error that is found
@@ -248,10 +251,19 @@
 //
 // >>guide 10: threads
 //
-// No function has to be called from a special thread, but one device serves one thread at a time: a call that
-// finds it in use returns SPY_ERROR_BUSY at once (see 9), without waiting. Give each thread a device, or take
-// turns with a lock of your own. spy_release_tensor and spy_retain_tensor may come from any thread at any
-// time.
+// No function has to be called from a special thread, and several threads may use one device: each call waits
+// until the calls before it have returned. Nothing is refused or lost, and a thread that calls seldom is not kept
+// out by one that calls all the time. What one thread's call uses must not be changed by another thread while that
+// call runs: host memory, a tensor's place (spy_tensor_point_to). Devices are independent of each other.
+// spy_release_* and spy_retain_* of tensors, modules, lists and prepared calls never wait. A program that takes
+// turns by itself sets desc.single_threaded, which leaves the lock out (it costs a few nanoseconds a call).
+//
+// Callbacks (desc.log, progress, blocking, files, hooks of calls and lists) run within a call: they must not use
+// the device that called them. That is refused with SPY_ERROR_BUSY, without waiting; spy_take_error and
+// spy_get_device_info are free. The reload hook and close callbacks run between calls and may use everything.
+//
+// The child of a fork() has neither the threads nor the GPU of its parent: every use of the parent's devices and
+// objects there is SPY_ERROR_DEVICE_LOST, at once. It may make a device of its own.
 //
 // >>guide 11: order of work, submission, waiting, and what costs what
 //
@@ -596,7 +608,7 @@ extern "C" {
     X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                   \
     X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                     \
     X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                            \
-    X(SPY_ERROR_BUSY, -13, "another thread is using the device")                                              \
+    X(SPY_ERROR_BUSY, -13, "this thread is in a call of the device already")                                  \
     X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                     \
     X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
     X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \
@@ -808,40 +820,46 @@ typedef struct spy_device_desc {
     const char *label;                  // name in debug tools and messages
     bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
+    bool single_threaded;               // the program uses the device from one thread at a time by itself: calls leave out
+                                        // the lock that makes others wait (releases still come from any thread)
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 spy_device *spy_create_device(const spy_device_desc *desc);
 
-// Release the device and everything that was made from it; waits for its work. NULL is ignored.
-// Threads: one, while no other thread uses the device or its objects.
+// Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
+// is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
+// calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
+// to release itself it releases before.
+// Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
 void spy_release_device(spy_device *device);
 
 // The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
-// released objects, failed device creations and SPY_ERROR_BUSY. Threads: any.
+// released objects, failed device creations, SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of
+// a fork. Threads: any.
 spy_error spy_take_error(spy_device *device);
 
 // A point in the device's order of work. 0: before everything.
 typedef uint64_t spy_submit_id;
 
-// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: one at a time.
+// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: any.
 spy_submit_id spy_flush(spy_device *device);
-// Submit and wait for all work. Threads: one at a time.
+// Submit and wait for all work. Threads: any.
 spy_status spy_wait(spy_device *device);
 // Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
 spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
 // Whether the work up to `id` has finished. Never waits.
 bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
-// Call `func` when the device is released, before its objects go. Threads: one at a time.
+// Call `func` when the device is released, before its objects go. Threads: any.
 spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data), void *user_data);
 
-// Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
+// Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
 spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
-// Threads: one at a time.
+// Threads: any.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: element types that kernels may use, and atomics.
@@ -878,7 +896,7 @@ spy_device_info spy_get_device_info(const spy_device *device);
 // there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
 size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
 
-// Counts since the device was made, for tests and tuning. Threads: one at a time.
+// Counts since the device was made, for tests and tuning. Threads: any.
 typedef struct spy_device_stats {
     uint64_t calls;           // spy_call and prepared calls that reached the GPU
     uint64_t plan_hits;       // ... whose plan was found ready
@@ -904,7 +922,7 @@ typedef struct spy_calibration {
 } spy_calibration;
 
 // Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
-// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+// without SPY_FEATURE_TIMESTAMPS. Threads: any.
 spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
@@ -990,15 +1008,17 @@ typedef struct spy_module_desc {
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
 // A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
-// Released by the caller, or with the device. Threads: one at a time a device.
+// Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
+// Both before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
+// at any time. NULL is ignored by the second.
 void spy_retain_module(spy_module *module);
 void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
-// SPY_ERROR_IO: `path` cannot be written. Threads: one at a time a device.
+// SPY_ERROR_IO: `path` cannot be written. Threads: any.
 spy_status spy_save_module(spy_module *module, const char *path);
 // The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
 // many there are; 0 and an error when that fails.
@@ -1015,7 +1035,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
 // a later reload brings it back. Work in flight keeps the old code. A prepared call is prepared anew, for the arguments
 // it then gets, when it is next called. Tensors stay; one of a struct whose layout has changed fits only functions that
 // still know the old layout: a call says so.
-// Waits for compile threads of the modules, not for the GPU. Threads: one at a time a device. Cost: as loading.
+// Waits for compile threads of the modules, not for the GPU. Threads: any. Cost: as loading.
 spy_status spy_reload_module(spy_module *module, const char *source);
 
 typedef struct spy_reload_info {
@@ -1027,11 +1047,11 @@ typedef struct spy_reload_info {
 // that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time) and does nothing in
 // between, so that it may be called each frame. `info` may be NULL.
 // SPY_OK: nothing has changed, or all of it was reloaded. Else as spy_reload_module(), for the first that failed.
-// Threads: one at a time a device. Cost: without a look 0.1 us, a look about 2 us a file.
+// Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
 spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
-// the error lists the nearest names. Borrowed: lives as long as its module. Threads: one at a time a device.
+// the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
 spy_function *spy_find_function(spy_module *module, const char *name);
 const char *spy_function_name(const spy_function *function);
 spy_module *spy_function_module(const spy_function *function);
@@ -1210,7 +1230,7 @@ struct spy_type_info {
 };
 
 // The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
-// Threads: one at a time a device. Cost: a few ms for the first call, nothing later.
+// Threads: any. Cost: a few ms for the first call, nothing later.
 const spy_decl *spy_reflect_module(spy_module *module);
 
 // The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
@@ -1225,11 +1245,11 @@ const spy_decl *spy_next_overload(const spy_decl *decl);
 const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
-// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: one at a time a device.
+// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
 const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
-// them is unknown or the second is no interface. Threads: one at a time a device.
+// them is unknown or the second is no interface. Threads: any.
 bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus
@@ -1262,29 +1282,30 @@ typedef struct spy_tensor_desc {
     spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
 } spy_tensor_desc;
 
-// Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
+// Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: any.
 // Cost: no driver call when the pool has a block of that size; a copy of data.
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
+// Both before the device is released, as all uses of its objects.
 void spy_retain_tensor(spy_tensor *tensor);
 // Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
 void spy_release_tensor(spy_tensor *tensor);
 
 // Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
-// size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: one at a time a device.
+// size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: any.
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
-// Copy `data` into all elements; `data` may change after the return. Threads: one at a time a device.
+// Copy `data` into all elements; `data` may change after the return. Threads: any.
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
-// The same for elements first .. first + count in row-major order, whatever the strides. Threads: one at a time a device.
+// The same for elements first .. first + count in row-major order, whatever the strides. Threads: any.
 spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
 spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
-// Set every scalar of every element to `value`, converted to its type. Threads: one at a time a device.
+// Set every scalar of every element to `value`, converted to its type. Threads: any.
 spy_status spy_tensor_fill(spy_tensor *tensor, double value);
-// Set every element to one value in C's layout: size_bytes is one element's size. Threads: one at a time a device.
+// Set every element to one value in C's layout: size_bytes is one element's size. Threads: any.
 spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
 // Copy the elements of `from` to those of `to`, which has the same shape; strides may be any. The types are the same, or
 // scalars, vectors, matrices or arrays of the same sizes: then each scalar is converted as host data is, and one that does
 // not fit is SPY_ERROR_OUT_OF_RANGE and nothing is written. The two may overlap: `from` is read first. Elements of
-// `to` must not lie at one place. Threads: one at a time a device.
+// `to` must not lie at one place. Threads: any.
 // Cost: of one type and in runs of 4 KiB and more, or of few: the device copies and nothing is waited for. Else the
 // elements go through host memory; a Slang function (float copy(float x) { return x; }) is then faster.
 spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
@@ -1292,12 +1313,12 @@ spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
 // Describe a tensor's contents as numpy prints arrays: a line with type and shape, then nested brackets, columns aligned,
 // floats with up to 8 decimals; above 1,000 scalars the first and last 3 of each dimension, which alone are downloaded.
 // Vectors, matrices and arrays print as further dimensions, structs as {field: value}. Works like snprintf: writes at
-// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: one at a time a device.
+// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: any.
 size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
 
 // The GPU's address of the first element, for pointers in structs and for the backend's own API. Valid as long as
 // something holds the memory. What kernels do through it is not seen: order such calls by spy_wait(). 0 and
-// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: one at a time a device.
+// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: any.
 uint64_t spy_tensor_address(spy_tensor *tensor);
 
 typedef struct spy_tensor_info {
@@ -1416,7 +1437,7 @@ extern "C" {
 //     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 3, rgb);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
-// Threads: one at a time a range, apart from the device; create, over, apply: one at a time a device.
+// Threads: one at a time a range; create, over, apply: any.
 typedef struct spy_cursor {
     spy_device *device;
     struct spyi_cursor_range *range;
@@ -1454,7 +1475,8 @@ spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t siz
 // read. Any cursor of the range will do. Cost: an upload for each run of such elements.
 spy_status spy_cursor_apply(spy_cursor cursor);
 // Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
-// are invalid then. Nowhere and the program's own memory are ignored. Threads: any.
+// are invalid then. Nowhere and the program's own memory are ignored. Before the
+// device is released. Threads: any.
 void spy_release_cursor(spy_cursor cursor);
 
 typedef struct spy_cursor_info {
@@ -1486,6 +1508,7 @@ typedef struct spy_arg spy_arg;
 struct spy_result;
 
 #define SPY_MAP_WHOLE 255u
+#define SPY_MAP_VALUE 254u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1525,7 +1548,8 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
+                               // SPY_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -1648,6 +1672,9 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
+// `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
+// over as any array is: two of 3 floats for f(float, float) make 3 calls.
+spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
 spy_arg spy_cast(spy_arg arg, const char *type);
@@ -1668,7 +1695,7 @@ void spy_release_packed(spy_packed *packed);
 // Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
 // of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
 // Errors found before the launch leave every output as it was.
-// Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
+// Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
 // What a write_globals hook sets values in.
@@ -1726,7 +1753,9 @@ typedef struct spy_uint3 {
 // TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
 // components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
 // stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
-// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f).
+// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
+// spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
+// thread_count must have one dimension.
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
@@ -1767,6 +1796,7 @@ spy_status spy_prepared_ready(spy_prepared *prepared);
 // Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
 // arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
 void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
@@ -1839,19 +1869,19 @@ extern "C" {
 // the gradients of what they are views of. Whoever holds a tensor holds its gradients.
 
 // The gradient tensor: the one that with_grad made, or grad_out, or grad_in. NULL when there is none, without an error.
-// Borrowed: lives as long as `tensor`. Threads: one at a time a device.
+// Borrowed: lives as long as `tensor`. Threads: any.
 spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // The gradient that calls read: of their outputs going backward, of their inputs in forward mode. NULL: none. Borrowed.
 spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
 // The gradient that backward calls add to, and that forward mode writes. NULL: none. Borrowed.
 spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
-// Set all gradients of a tensor to zero. Threads: one at a time a device.
+// Set all gradients of a tensor to zero. Threads: any.
 spy_status spy_tensor_zero_grad(spy_tensor *tensor);
 // The same elements without gradients: a view, released by the caller. NULL on failure.
 spy_tensor *spy_create_detached(spy_tensor *tensor);
 // The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
 // grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
-// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: one at a time a device.
+// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
 spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
 
 // >>a value and its gradient, given one by one
@@ -1925,7 +1955,7 @@ typedef struct spy_resolution {
 // that come from compiling, from overlapping memory, from append_to and from values, which are not looked at (300 for a
 // uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
-// Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
+// Threads: any. Cost: a few us when cached, else 0.01-1 ms.
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
@@ -1968,13 +1998,13 @@ extern "C" {
 // SlangPy's flush_print and flush_print_to_string.
 
 // Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
-// SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: one at a time.
+// SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
 spy_status spy_flush_print(spy_device *device);
 
 // Wait likewise, and write the messages that have not been delivered into `text`, each followed by a newline, with a NUL at the
 // end. Gives the bytes that they have without the NUL. When `capacity` is not more than that, or text is NULL, nothing is
 // written but an empty string, and the messages stay. 0 with an error on the device when they cannot be read.
-// Threads: one at a time.
+// Threads: any.
 size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
@@ -2023,8 +2053,9 @@ typedef struct spy_list_desc {
 // memory of all tensors and the kernels it uses, so that these may be released in any order. Contents are read when the
 // GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
 // (spy_tensor_point_to) stays what it was in the list.
-// Threads: one at a time a device, as for all functions below.
+// Threads: any, as for all functions below.
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
+// Both before the device is released, as all uses of its objects.
 void spy_retain_command_list(spy_command_list *list);
 // Threads: any, at any time; submitted work goes on. NULL is ignored.
 void spy_release_command_list(spy_command_list *list);
@@ -3733,12 +3764,54 @@ SPYI_FN void spyi_global_unlock(void);
 SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
                                void *arg); // false: no thread could be made
 SPYI_FN void spyi_thread_join(spyi_thread *t);
+SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
+SPYI_FN void spyi_thread_pause(void);               // a moment, within a loop that waits for another thread
+// How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
+// the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
+SPYI_FN int32_t spyi_fork_count(void);
+SPYI_FN void spyi_fork_watch(void); // begins to count; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
+
+// >>turns: one thread at a time is inside, the others wait (turns.c)
+typedef struct spyi_turns {
+    // 1 while a thread is inside; + 2 when the first of those that wait has waited so long that nobody may pass it; + 4 for
+    // each thread that waits
+    spyi_atomic state;
+    int32_t fork_count;         // of the process that made it
+    bool alone;                 // one thread only, by the user's word: nobody waits
+    volatile uintptr_t inside;  // spyi_thread_id() of the thread inside; 0: none
+    spyi_mutex lock;            // guards what follows
+    spyi_signal changed;
+    uint32_t first, next;       // numbers of the first thread that waits, and of the next one to come
+    bool closed;                // nobody enters any more
+    spyi_atomic events;         // counts spyi_turns_notify(); written under the lock
+} spyi_turns;
+
+typedef enum spyi_turn {
+    SPYI_TURN_TAKEN,
+    SPYI_TURN_MINE,   // the calling thread is inside already
+    SPYI_TURN_CLOSED, // the turns are about to be destroyed
+    SPYI_TURN_FORKED  // they are the parent process's
+} spyi_turn;
+
+SPYI_FN void spyi_turns_init(spyi_turns *t, bool alone);
+SPYI_FN void spyi_turns_destroy(spyi_turns *t);
+// Nobody enters any more, and nobody waits when this returns. The caller is inside and stays there.
+SPYI_FN void spyi_turns_close(spyi_turns *t);
+SPYI_FN bool spyi_turns_try(spyi_turns *t); // takes the turn if it is free
+// Waits for the turn. `block` is told before and after a wait that sleeps; it may be NULL.
+SPYI_FN spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_leave(spyi_turns *t);
+// A condition variable. The thread inside notes spyi_turns_events(), finds that it must wait for something, and calls
+// spyi_turns_await(): it leaves, sleeps until a notification after `seen`, and takes the turn again. Any thread notifies.
+SPYI_FN int32_t spyi_turns_events(spyi_turns *t);
+SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
@@ -3833,7 +3906,7 @@ typedef struct spyi_context {
     spy_status error_code;   // first error since the last take
     spyi_text error;         // its text
     spyi_text taken;         // what the last take handed out
-    spyi_atomic busy;        // 1 while a thread is inside
+    spyi_turns turns;        // one thread at a time is inside
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -3841,6 +3914,7 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function); // refuses a call in a fork's child
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress and desc.blocking
@@ -4220,6 +4294,22 @@ void spyi_thread_join(spyi_thread *t) {
     t->handle[0] = NULL;
 }
 
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)GetCurrentThreadId();
+}
+
+void spyi_thread_pause(void) {
+    YieldProcessor();
+}
+
+// >>forks: there are none
+int32_t spyi_fork_count(void) {
+    return 0;
+}
+
+void spyi_fork_watch(void) {
+}
+
 uint32_t spyi_processor_count(void) {
     SYSTEM_INFO info;
     GetSystemInfo(&info);
@@ -4316,6 +4406,38 @@ void spyi_thread_join(spyi_thread *t) {
     memset(t, 0, sizeof *t);
 }
 
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)pthread_self();
+}
+
+void spyi_thread_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+// >>forks
+static int32_t spyi_forks;
+
+// In the child, which has the forking thread alone. A lock that another thread held would stay locked for ever.
+static void spyi_fork_child(void) {
+    spyi_forks++;
+    pthread_mutex_init(&spyi_global_mutex, NULL);
+}
+
+int32_t spyi_fork_count(void) {
+    return spyi_forks;
+}
+
+void spyi_fork_watch(void) {
+    static bool watching;
+    spyi_global_lock();
+    if (!watching) watching = pthread_atfork(NULL, NULL, spyi_fork_child) == 0;
+    spyi_global_unlock();
+}
+
 uint32_t spyi_processor_count(void) {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 0 ? (uint32_t)count : 1u;
@@ -4347,6 +4469,155 @@ uint64_t spyi_time_ns(void) {
 }
 
 #endif
+
+// >>base/turns.c --------------------------------------------------------------------------------------------
+
+// Turns: a lock for calls that take a microsecond or, now and then, milliseconds. It is taken and left by one atomic
+// operation each while nobody else wants it. Who finds it taken looks again for a moment and then sleeps. A thread that
+// comes by may take the turn before those that wake up, which is what keeps several busy threads fast; but once the first of
+// them has waited for SPYI_TURNS_PATIENCE_NS nobody passes it, so that a thread that calls once a frame is not starved.
+
+#define SPYI_TURNS_INSIDE 1
+#define SPYI_TURNS_URGENT 2
+#define SPYI_TURNS_WAITER 4
+#define SPYI_TURNS_LOOKS 200 // about 4 us
+#define SPYI_TURNS_PATIENCE_NS 500000u
+
+#if defined(__GNUC__) || defined(__clang__)
+static void spyi_turns_note(spyi_turns *t, uintptr_t thread) {
+    __atomic_store_n(&t->inside, thread, __ATOMIC_RELAXED);
+}
+static uintptr_t spyi_turns_who(const spyi_turns *t) {
+    return __atomic_load_n((volatile uintptr_t *)&t->inside, __ATOMIC_RELAXED);
+}
+#else // a volatile word is read and written whole
+static void spyi_turns_note(spyi_turns *t, uintptr_t thread) {
+    t->inside = thread;
+}
+static uintptr_t spyi_turns_who(const spyi_turns *t) {
+    return t->inside;
+}
+#endif
+
+void spyi_turns_init(spyi_turns *t, bool alone) {
+    memset(t, 0, sizeof *t);
+    spyi_fork_watch();
+    t->fork_count = spyi_fork_count();
+    t->alone = alone;
+    spyi_mutex_init(&t->lock);
+    spyi_signal_init(&t->changed);
+}
+
+void spyi_turns_destroy(spyi_turns *t) {
+    spyi_signal_destroy(&t->changed);
+    spyi_mutex_destroy(&t->lock);
+}
+
+bool spyi_turns_try(spyi_turns *t) {
+    if (t->fork_count != spyi_fork_count()) return false;
+    if (t->alone) {
+        if (t->state.value) return false;
+        t->state.value = SPYI_TURNS_INSIDE;
+    } else if (!spyi_atomic_swap_if(&t->state, 0, SPYI_TURNS_INSIDE)) {
+        return false;
+    }
+    spyi_turns_note(t, spyi_thread_id());
+    return true;
+}
+
+// Free, and nobody urgent waits.
+static bool spyi_turns_pass(spyi_turns *t) {
+    int32_t state = spyi_atomic_load(&t->state);
+    return !(state & (SPYI_TURNS_INSIDE | SPYI_TURNS_URGENT)) &&
+           spyi_atomic_swap_if(&t->state, state, state | SPYI_TURNS_INSIDE);
+}
+
+// With the lock held: sleeps until the turn is this thread's, or the turns are closed. First come, first served.
+static bool spyi_turns_sleep(spyi_turns *t) {
+    uint32_t mine = t->next++;
+    uint64_t since = spyi_time_ns();
+    bool taken = false;
+    spyi_atomic_add(&t->state, SPYI_TURNS_WAITER);
+    while (!taken && !t->closed) {
+        int32_t state = spyi_atomic_load(&t->state);
+        if (mine == t->first && !(state & SPYI_TURNS_INSIDE)) {
+            int32_t next = ((state - SPYI_TURNS_WAITER) | SPYI_TURNS_INSIDE) & ~SPYI_TURNS_URGENT;
+            taken = spyi_atomic_swap_if(&t->state, state, next);
+            continue;
+        }
+        if (mine == t->first && !(state & SPYI_TURNS_URGENT) &&
+            spyi_time_ns() - since > SPYI_TURNS_PATIENCE_NS) {
+            spyi_atomic_swap_if(&t->state, state, state | SPYI_TURNS_URGENT);
+            continue; // it may have become free before that
+        }
+        spyi_signal_wait(&t->changed, &t->lock);
+    }
+    t->first++;
+    if (taken) return true;
+    spyi_atomic_add(&t->state, -SPYI_TURNS_WAITER);
+    spyi_signal_all(&t->changed); // spyi_turns_close() waits for the last one
+    return false;
+}
+
+spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user) {
+    if (t->fork_count != spyi_fork_count()) return SPYI_TURN_FORKED;
+    if (t->alone || spyi_turns_who(t) == spyi_thread_id()) return SPYI_TURN_MINE;
+    bool taken = false;
+    for (int i = 0; i < SPYI_TURNS_LOOKS && !taken; i++) {
+        taken = spyi_turns_pass(t);
+        if (!taken) spyi_thread_pause();
+    }
+    if (!taken) {
+        if (block) block(user, true);
+        spyi_mutex_lock(&t->lock);
+        taken = spyi_turns_sleep(t);
+        spyi_mutex_unlock(&t->lock);
+        if (block) block(user, false);
+    }
+    if (!taken) return SPYI_TURN_CLOSED;
+    spyi_turns_note(t, spyi_thread_id());
+    return SPYI_TURN_TAKEN;
+}
+
+void spyi_turns_leave(spyi_turns *t) {
+    spyi_turns_note(t, 0);
+    if (t->alone) {
+        t->state.value = 0;
+    } else if (!SPYI_LIKELY(spyi_atomic_add(&t->state, -SPYI_TURNS_INSIDE) == 0)) {
+        spyi_mutex_lock(&t->lock); // a thread that has just seen the turn taken sleeps by now
+        spyi_signal_all(&t->changed);
+        spyi_mutex_unlock(&t->lock);
+    }
+}
+
+void spyi_turns_close(spyi_turns *t) {
+    spyi_mutex_lock(&t->lock);
+    t->closed = true;
+    spyi_signal_all(&t->changed);
+    while (spyi_atomic_load(&t->state) >= SPYI_TURNS_WAITER) spyi_signal_wait(&t->changed, &t->lock);
+    spyi_mutex_unlock(&t->lock);
+}
+
+int32_t spyi_turns_events(spyi_turns *t) {
+    return spyi_atomic_load(&t->events);
+}
+
+void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins), void *user) {
+    spyi_turns_leave(t);
+    if (block) block(user, true);
+    spyi_mutex_lock(&t->lock);
+    while (spyi_atomic_load(&t->events) == seen) spyi_signal_wait(&t->changed, &t->lock);
+    spyi_mutex_unlock(&t->lock);
+    if (block) block(user, false);
+    if (!spyi_turns_try(t)) (void)spyi_turns_wait(t, block, user);
+}
+
+void spyi_turns_notify(spyi_turns *t) {
+    spyi_mutex_lock(&t->lock);
+    spyi_atomic_add(&t->events, 1);
+    spyi_signal_all(&t->changed);
+    spyi_mutex_unlock(&t->lock);
+}
 
 // >>base/copy_team.c ----------------------------------------------------------------------------------------
 
@@ -4804,6 +5075,17 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     return level <= least;
 }
 
+// The context whose log this thread is in: a log function that calls what fails must not be told of that, without end.
+static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
+
+static void spyi_log_text(spyi_context *ctx, spy_log_level level, const spyi_text *text) {
+    const spyi_context *outer = spyi_logging;
+    if (outer == ctx) return;
+    spyi_logging = ctx;
+    ctx->log.func(level, spyi_text_str(text), ctx->log.user_data);
+    spyi_logging = outer;
+}
+
 void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     va_list args;
@@ -4811,7 +5093,7 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     va_start(args, format);
     spyi_text_add_args(&text, format, args);
     va_end(args);
-    ctx->log.func(level, spyi_text_str(&text), ctx->log.user_data);
+    spyi_log_text(ctx, level, &text);
     spyi_text_free(&text);
 }
 
@@ -4864,8 +5146,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
     // Outside the lock: the callback may ask for the error.
-    if (spyi_log_wants(ctx, SPY_LOG_ERROR))
-        ctx->log.func(SPY_LOG_ERROR, spyi_text_str(&text), ctx->log.user_data);
+    if (spyi_log_wants(ctx, SPY_LOG_ERROR)) spyi_log_text(ctx, SPY_LOG_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
         ctx->error_code = status;
@@ -4876,6 +5157,13 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
+}
+
+// Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
+spy_status spyi_forked(spyi_context *ctx, const char *function) {
+    const char *format = "%s: device '%s' was made before this process was forked; make another one in the child";
+    spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
+    return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
 
 // Also when memory ran out for the text itself there is something to read.
@@ -4904,6 +5192,11 @@ spy_error spy_take_error(spy_device *device) {
     error.message =
         "spy_take_error: device: expected a device, but it has been released or is another object";
     if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
+    if (ctx->turns.fork_count != spyi_fork_count()) {
+        error.code = SPY_ERROR_DEVICE_LOST;
+        error.message = "spy_take_error: the device was made before this process was forked; make another one in the child";
+        return error;
+    }
     spyi_mutex_lock(&ctx->error_lock);
     error.code = ctx->error_code;
     error.message = "";
@@ -4933,6 +5226,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     ctx->allocator = spyi_default_allocator();
     ctx->label = spyi_default_label;
     spyi_mutex_init(&ctx->error_lock);
+    spyi_turns_init(&ctx->turns, desc && desc->single_threaded);
     if (!desc) return;
     ctx->log = desc->log;
     ctx->progress = desc->progress;
@@ -4959,6 +5253,7 @@ void spyi_context_destroy(spyi_context *ctx) {
     spyi_text_free(&ctx->error);
     spyi_text_free(&ctx->taken);
     spyi_mutex_destroy(&ctx->error_lock);
+    spyi_turns_destroy(&ctx->turns);
 }
 
 // >>base/stbds_names.h --------------------------------------------------------------------------------------
@@ -5301,8 +5596,9 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
-// SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
+// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
+// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
+// SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 
@@ -13014,7 +13310,7 @@ struct spyi_storage {
     uint64_t write_epoch, write_begin, write_end;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
-    int32_t references;    // tensors on it, guarded by the device's busy flag
+    int32_t references;    // tensors on it, guarded by the device's turns
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
@@ -13134,6 +13430,7 @@ struct spy_device {
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
+    spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spy_reload_hook reload;
     uint64_t reload_looked_ns; // last look of spy_poll_reload
@@ -13578,6 +13875,11 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 }
 
 // >>how an argument is run over
+
+spy_arg spy_map_value(spy_arg arg) {
+    arg.map_count = SPY_MAP_VALUE;
+    return arg;
+}
 
 // As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
 // both out of range), are left for the call to refuse.
@@ -18238,29 +18540,98 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
+static spy_status spyi_released(const char *function, const char *expected) {
+    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+}
+
+static spyi_object *spyi_take_releases(spy_device *device) {
+    spyi_mutex_lock(&device->release_lock);
+    spyi_object *queue = device->release_queue;
+    device->release_queue = NULL;
+    spyi_atomic_store(&device->release_count, 0);
+    spyi_mutex_unlock(&device->release_lock);
+    return queue;
+}
+
+static void spyi_free_releases(spyi_object *queue) {
+    while (queue) {
+        spyi_object *object = queue;
+        queue = object->release_next;
+        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
+            spyi_tensor_unlink((spy_tensor *)(void *)object);
+            spyi_tensor_free((spy_tensor *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
+            spyi_module_free((spy_module *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
+            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
+        } else {
+            spyi_prepared_free((struct spy_prepared *)(void *)object);
+        }
+    }
+}
+
+SPYI_FN void spyi_drain_releases(spy_device *device) {
+    spyi_free_releases(spyi_take_releases(device));
+}
+
+// Frees what was released, inside the device. False: that was the object itself, or the module of this function.
+static bool spyi_outlives_releases(spy_device *device, const spyi_object *o) {
+    // The queue is taken before the object is looked at: what is released from now on is freed by a later call.
+    spyi_object *queue = spyi_take_releases(device);
+    bool function = o->kind == (uint32_t)SPYI_KIND_FUNCTION;
+    spy_module *module = function ? ((const spy_function *)(const void *)o)->module : NULL;
+    bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(module && module->object.kind == (uint32_t)SPYI_KIND_DEAD);
+    bool held = lives && module; // what goes may be its last user
+    if (held) spyi_atomic_add(&module->object.references, 1);
+    spyi_free_releases(queue);
+    if (!held || spyi_atomic_add(&module->object.references, -1) > 0) return lives;
+    spyi_module_free(module);
+    return false;
+}
+
+static void spyi_on_turn_blocks(void *user, bool begins) {
+    spyi_block((spyi_context *)user, begins);
+}
+
+// The turn was not free.
+static spy_status spyi_enter_later(spy_device *device, const char *function) {
+    spyi_context *ctx = &device->ctx;
+    switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
+    case SPYI_TURN_TAKEN: return SPY_OK;
+    case SPYI_TURN_MINE: { // kept by the thread, which can ask without the device, and by the device, as all that is refused
+        const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
+        spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
+        return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
+    }
+    case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
+    default: return spyi_released(function, "device");
+    }
+}
+
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
     const char *expected = spyi_kind_name((uint32_t)kind);
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
-        if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
-            if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
-            return SPY_OK;
-        }
-        return spyi_fail(NULL, SPY_ERROR_BUSY,
-                         "%s: another thread is using device '%s'; calls on one device must take turns",
-                         function, device->ctx.label);
+        spy_status status =
+            SPYI_LIKELY(spyi_turns_try(&device->ctx.turns)) ? SPY_OK : spyi_enter_later(device, function);
+        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&device->release_count) == 0)) return SPY_OK;
+        if (status != SPY_OK) return status;
+        if (spyi_outlives_releases(device, o)) return SPY_OK;
+        spyi_leave(device);
+        return spyi_released(function, expected);
     }
     if (!o)
         return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
     return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
                      spyi_kind_name(o->kind));
 }
 
 SPYI_FN void spyi_leave(const void *object) {
-    spyi_atomic_store(&((const spyi_object *)object)->device->ctx.busy, 0);
+    spyi_turns_leave(&((const spyi_object *)object)->device->ctx.turns);
 }
 
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -18280,6 +18651,12 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *
 
 SPYI_FN void spyi_object_release(spyi_object *object) {
     spy_device *device = object->device;
+    if (device->ctx.turns.fork_count != spyi_fork_count()) {
+        char what[64];
+        snprintf(what, sizeof what, "release of a %s", spyi_kind_name(object->kind));
+        spyi_forked(&device->ctx, what);
+        return;
+    }
     if (spyi_atomic_add(&object->references, -1) != 0) return;
     object->released_kind = object->kind;
     object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
@@ -18288,30 +18665,6 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     device->release_queue = object;
     spyi_atomic_add(&device->release_count, 1);
     spyi_mutex_unlock(&device->release_lock);
-}
-
-SPYI_FN void spyi_drain_releases(spy_device *device) {
-    spyi_mutex_lock(&device->release_lock);
-    spyi_object *queue = device->release_queue;
-    device->release_queue = NULL;
-    spyi_atomic_store(&device->release_count, 0);
-    spyi_mutex_unlock(&device->release_lock);
-    while (queue) {
-        spyi_object *object = queue;
-        queue = object->release_next;
-        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
-            spyi_tensor_unlink((spy_tensor *)(void *)object);
-            spyi_tensor_free((spy_tensor *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
-            spyi_module_free((spy_module *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
-            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
-            spyi_list_free((struct spy_command_list *)(void *)object);
-        } else {
-            spyi_prepared_free((struct spy_prepared *)(void *)object);
-        }
-    }
 }
 
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
@@ -18338,9 +18691,10 @@ static void spyi_device_destroy(spy_device *device) {
         device->close_callbacks = callback->next;
         spyi_leave(device); // it may still read results
         callback->func(device, callback->user_data);
-        spyi_atomic_store(&ctx->busy, 1);
+        if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
         spyi_free(ctx, callback, sizeof *callback);
     }
+    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
     if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
@@ -18383,6 +18737,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
     spyi_mutex_destroy(&device->release_lock);
+    spyi_mutex_destroy(&device->dump_lock);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
@@ -18431,6 +18786,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->ctx.object.device = device;
         spyi_atomic_store(&device->ctx.object.references, 1);
         spyi_mutex_init(&device->release_lock);
+        spyi_mutex_init(&device->dump_lock);
         device->backend = desc->backend;
         device->epoch = 1;
         device->dump_directory = spyi_strdup(desc->dump_directory);
@@ -18579,8 +18935,11 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
     } else {
-        free(device->dump_directory);
+        spyi_mutex_lock(&device->dump_lock);
+        char *old = device->dump_directory;
         device->dump_directory = copy;
+        spyi_mutex_unlock(&device->dump_lock);
+        free(old);
     }
     spyi_leave(device);
     return status;
@@ -18648,6 +19007,7 @@ typedef struct spyi_value {
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
     bool whole;           // an explicit mapping of no dimensions
+    bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -18748,6 +19108,8 @@ typedef struct spyi_fit {
 
 // Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
 // Host data: scalars are converted as they are copied, so more is possible.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
@@ -19081,7 +19443,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        v->whole = arg->map_count == SPY_MAP_WHOLE;
+        v->one_value = arg->map_count == SPY_MAP_VALUE;
+        v->whole = arg->map_count == SPY_MAP_WHOLE || v->one_value;
         if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
@@ -19547,6 +19910,13 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
 
 #define SPYI_NO_FIT UINT32_MAX
 
+typedef enum spyi_fit_use {
+    SPYI_USE_HOST,  // host data that is copied
+    SPYI_USE_LOAD,  // device memory that a kernel loads
+    SPYI_USE_STORE, // device memory that a kernel stores to and does not load
+    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
+} spyi_fit_use;
+
 static bool spyi_dtype_is_float(spy_dtype d) {
     return d >= SPY_FLOAT16;
 }
@@ -19577,15 +19947,28 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     return 9;
 }
 
-static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output,
-                          spyi_fit *fit) {
+// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
+static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
+    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
+}
+
+static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
+    switch (use) {
+    case SPYI_USE_HOST: return spyi_host_cost(element, type);
+    case SPYI_USE_LOAD: return spyi_memory_cost(element, type);
+    case SPYI_USE_STORE: return spyi_stored_cost(type, element);
+    default: return element == type ? 0 : SPYI_NO_FIT;
+    }
+}
+
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_fit_use use, spyi_fit *fit) {
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
     if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
     if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
         spyi_fit inner;
-        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
+        if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
         fit->cost = inner.cost;
         fit->consumed = inner.consumed + 1;
@@ -19598,9 +19981,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
                          element->kind == SPYI_TYPE_MATRIX;
     if (!plain || !plain_element) return false;
-    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
-                     : spyi_memory_cost(element->scalar, type->scalar);
-    if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    fit->cost = spyi_cost(use, element->scalar, type->scalar);
+    if (fit->cost == SPYI_NO_FIT) return false;
+    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX) return false; // see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
         fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
@@ -19612,11 +19995,15 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
 }
 
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, false, output, fit);
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_LOAD, fit);
 }
 
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, true, output, fit);
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_HOST, fit);
+}
+
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit) {
+    return spyi_fit_type(element, type, SPYI_USE_STORE, fit);
 }
 
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
@@ -19644,6 +20031,7 @@ typedef struct spyi_attempt {
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
     bool whole;  // one value of a shader parameter, not by element
+    bool spread; // values of spy_map_value() may be run over
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     uint32_t pair; // number of the gradient that the next value was given with; 0: none
@@ -19811,10 +20199,14 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
-    if (v->whole && leaf->batch_rank)
-        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
-                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+    if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
+        spyi_text got = { NULL, 0, 0 };
+        spyi_value_text(v, &got);
+        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path, leaf->type->display,
+                spyi_text_str(&got), v->one_value ? "" : ", whose mapping names no dimension to run it over");
+        spyi_text_free(&got);
+        return false;
+    }
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -19854,30 +20246,42 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     return true;
 }
 
+// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
+static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
+    const spyi_type *inner = leaf->type, *held = v->type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar && inner->scalar && held->scalar != inner->scalar;
+    if (!numbers) return "";
+    const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
+    if (leaf->out && leaf->in) snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out) snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    else
+        snprintf(text, size, "; a tensor's numbers are not converted from %s to %s, which could change them: create it with desc.dtype %s",
+                 from, to, to);
+    return text;
+}
+
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
-    bool host = v->kind == SPY_ARG_ARRAY;
-    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit)
-                     : spyi_fit_memory(v->type, type, leaf->out, &fit);
-    if (!fits) {
-        bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
-        return spyi_mismatch(a, path, type, v,
-                             device_double ? "; device float64 is not converted: make a float32 tensor"
-                             : leaf->out   ? "; outputs are not converted"
-                                           : "");
-    }
+    char why[192];
+    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in;
+    bool fits = stored ? spyi_fit_stored(v->type, type, &fit)
+                : host ? spyi_fit_host(v->type, type, leaf->out, &fit)
+                       : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    if (!fits) return spyi_mismatch(a, path, type, v, spyi_why_no_fit(leaf, v, why, sizeof why));
     if (!spyi_set_batch(a, leaf, v, &fit)) return false;
     a->cost += fit.cost;
     if (!host) {
         leaf->source = SPYI_SOURCE_TENSOR;
         leaf->element = v->type;
-    } else if (leaf->batch_rank == 0) {
+    } else if (leaf->batch_rank == 0 && !(stored && fit.cost)) {
         leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_INLINE;
-    } else { // converted while it is uploaded
+    } else { // converted while it is uploaded, or when the kernel stores it
         leaf->source = SPYI_SOURCE_UPLOAD;
-        const spyi_type *scalar = type;
+        const spyi_type *scalar = stored ? v->type : type;
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
@@ -19966,26 +20370,27 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// T[]: its own address and count, besides what its elements are; as many fields as the value has.
-static spyi_field *spyi_unsized_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
-                                       const char *path, int32_t node) {
-    uint32_t count = a->values->items[index].child_count;
+// T[]: its own address and count, besides what its elements are.
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
-    char(*names)[16];
-    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
-    if (!leaf || !fields) {
-        free(fields);
-        return NULL;
-    }
+    if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = spyi_kind_of_unsized();
     leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
+static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!fields) return NULL;
     names = (char(*)[16])(void *)(fields + count + 1);
     for (uint32_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];
-        fields[i].type = type->fields[0].type;
+        fields[i].type = element;
     }
     return fields;
 }
@@ -20046,8 +20451,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
                            fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
-                          fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, fields[f].name[0] == '[' ? "" : ".", fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
             good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
@@ -20084,12 +20488,17 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (type->kind == SPYI_TYPE_VECTOR)
         return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
                                    out, node);
-    if (!spyi_type_is_unsized(type))
+    bool unsized = spyi_type_is_unsized(type), array = type->kind == SPYI_TYPE_ARRAY;
+    const spyi_value *v = &a->values->items[index];
+    if (!unsized && !array)
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
-    spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
+    if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
+        return spyi_mismatch(a, path, type, v, "; it takes a struct without names of fields, one for each element");
+    if (unsized && !spyi_add_unsized(a, index, type, path, node))
+        return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
     if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    bool good =
-        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
+    bool good = spyi_bind_to_fields(a, index, type, fields, v->child_count, path, in, out, node);
     free(fields);
     return good;
 }
@@ -20227,17 +20636,34 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
+// Without the one for the result.
+static uint32_t spyi_argument_count(const spyi_values *values) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
+        count += !values->items[i].name || strcmp(values->items[i].name, "_result") != 0;
+    return count;
+}
+
+// A name that no parameter has, and those that are near.
+static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, const char *name) {
+    spyi_near near_names;
+    spyi_text text = { NULL, 0, 0 };
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = name;
+    for (uint32_t p = 0; p < signature->param_count; p++) spyi_near_offer(&near_names, signature->params[p].name);
+    if (signature->result->kind != SPYI_TYPE_VOID) spyi_near_offer(&near_names, "_result");
+    spyi_near_text(&near_names, &text);
+    spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'%s", name, spyi_text_str(&text));
+    spyi_text_free(&text);
+    return false;
+}
+
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
     for (uint32_t p = 0; p < n; p++) of_param[p] = -1;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
-        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
-    if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -20252,9 +20678,10 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
-        } else {
-            position++;
+            if (p == n) return spyi_no_parameter(a, signature, name);
+        } else if (position++ >= n) {
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n,
+                           spyi_argument_count(values));
         }
         if (of_param[p] >= 0)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
@@ -20543,6 +20970,22 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
     return whole ? whole : type;
 }
 
+// An argument from which the type of a generic or interface-typed parameter cannot be told.
+static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
+    spyi_text got = { NULL, 0, 0 };
+    spyi_value_text(v, &got);
+    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
+    if (v->cast)
+        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
+    else
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                                                  : "'%s': expected %s, got %s, which does not tell its Slang type: "
+                                                    "say which with spy_cast",
+                p->name, p->type->display, spyi_text_str(&got));
+    spyi_text_free(&got);
+    return false;
+}
+
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result) {
     spyi_search q;
@@ -20564,10 +21007,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
-                               "be passed (textures, samplers)",
-                               open->params[p].name, open->params[p].type->display);
+            possible = spyi_no_view(a, &open->params[p], v);
         } else {
             if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
@@ -20647,8 +21087,9 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
-                             spyi_text *error) {
+// Tries all overloads. `spread`: values of spy_map_value() may be run over.
+static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread, spyi_bound *bound,
+                                 spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -20671,6 +21112,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.unit = function->module->unit;
         attempt.types = function->object.device->types;
         attempt.values = values;
+        attempt.spread = spread;
         attempt.bound.strict = function->module->strict_broadcasting;
         attempt.bound.mode = spyi_mode_of(values);
         attempt.bound.dispatch = values->threads != NULL;
@@ -20762,6 +21204,17 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
     spyi_text_free(&twins);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error) {
+    bool may_spread = false;
+    for (uint32_t i = 0; i < values->count; i++) may_spread = may_spread || values->items[i].one_value;
+    spyi_text first = { NULL, 0, 0 };
+    spy_status status = spyi_bind_best(function, values, false, bound, may_spread ? &first : error);
+    if (status != SPY_OK && may_spread) status = spyi_bind_best(function, values, true, bound, error);
+    spyi_text_free(&first);
     return status;
 }
 
@@ -21086,6 +21539,8 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.
 SPYI_FN const char *spyi_spell(const spyi_type *type);
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
@@ -21213,6 +21668,11 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
+    spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
+}
+
 // As a type is declared in memory: bare bools are integers there.
 static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
@@ -21234,15 +21694,23 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
     else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
-// A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
+// A value of a type with scalars of `from` as it is stored in memory type `to`.
+static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to, const char *expression,
                              spyi_text *out) {
-    if (!spyi_bare_bool(from)) {
+    bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
+    if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(s, from, out);
+        spyi_spell_memory(s, to, out);
         spyi_text_add(out, "(%s)", expression);
     }
+}
+
+// The type of a leaf's scalars, as the function has them.
+static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
 }
 
 // >>how a leaf is walked
@@ -21381,7 +21849,7 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
             spyi_text_add(&name, "p");
         if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
-            char put = *c == '.' ? '_' : *c;
+            char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
         for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
@@ -21602,7 +22070,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -21640,7 +22108,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text *to = store ? &line : &value_text;
             spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
                           index, memory->columns, c);
-            if (store) spyi_text_add(to, " = %s.%c; ", spyi_text_str(&part), "xyzw"[c]);
+            if (store)
+                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part), "xyzw"[c]);
         }
         if (store) {
             spyi_text_add(&line, "}");
@@ -21653,7 +22122,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(s, type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, spyi_leaf_dtype(leaf), memory, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -22015,10 +22484,11 @@ static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, cons
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", to, child->name);
+        spyi_spell_field(to, child, &field);
         if (before && child->leaf < 0 &&
             child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            spyi_text_add(&part, "%s_%s", to, child->name);
+            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
+            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
             spyi_emit_fields(s, node->first + i, part.data, true, out);
             spyi_text_add(out, "    %s = %s;\n", field.data, part.data);
@@ -22626,7 +23096,7 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", lvalue, child->name);
+        spyi_spell_field(lvalue, child, &field);
         spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
         spyi_text_free(&field);
     }
@@ -24190,6 +24660,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
 
+// dispatch.c
+#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
+// Whether the device can run a [CudaKernel]; false: `error` says why not.
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
+
 // >>call/list.h ---------------------------------------------------------------------------------------------
 
 // A command list inside: operations with all that repeating them takes, packed into three arrays.
@@ -24942,6 +25417,16 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
 
 // >>plans
 
+// What a call of a [CudaKernel] needs besides arguments that fit.
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values, spyi_text *error) {
+    if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
+    if (values->thread_count.rank == 1) return SPY_OK;
+    spyi_text_add(error, "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+                         "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+                  values->thread_count.rank ? "one of more dimensions" : "none");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
     spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
@@ -24963,13 +25448,14 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK && !values->threads &&
-        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
-        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
-        status = SPY_ERROR_UNSUPPORTED;
-    }
+    bool cuda_kernel = status == SPY_OK && !values->threads &&
+                       spyi_unit_is_cuda_kernel(function->module->unit, function->name);
+    if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    // It finds its element by its thread's number, so that each element needs a thread of its own.
+    uint32_t *group = plan->bound.options.threads;
+    if (cuda_kernel && status == SPY_OK && !group[0]) group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -25071,20 +25557,24 @@ static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spy
 }
 
 static void spyi_dump(spy_device *device, const char *name, const spyi_text *source, const spyi_code *code) {
-    if (!device->dump_directory) return;
+    spyi_mutex_lock(&device->dump_lock); // another thread may set it now
+    char *directory = spyi_strdup(device->dump_directory);
+    spyi_mutex_unlock(&device->dump_lock);
+    if (!directory) return;
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s/%s.slang", device->dump_directory, name);
+    spyi_text_add(&path, "%s/%s.slang", directory, name);
     bool good = spyi_file_write(path.data, source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
         bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
         size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
-        spyi_text_add(&path, "%s/%s.%s", device->dump_directory, name, spirv ? "spv" : "cu");
+        spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
         good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
     spyi_text_free(&path);
+    free(directory);
 }
 
 // What is linked to a shader of the user's own: the prelude, with its constants.
@@ -27244,6 +27734,14 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     return &function->entry;
 }
 
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    if (limits->target == SPYI_TARGET_CUDA) return true;
+    spyi_text_add(error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+                  limits->info.name, limits->info.backend);
+    return false;
+}
+
 // The user's arguments and one for each parameter that the system fills.
 static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
     const spyi_signature *signature = &function->overloads.items[0];
@@ -27274,12 +27772,12 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
-    if (entry->cuda_kernel && function->object.device->base->limits.target != SPYI_TARGET_CUDA)
-        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
-                         "%s: %s: it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of "
-                         "backend %s",
-                         name, function->name, function->object.device->base->limits.info.name,
-                         function->object.device->base->limits.info.backend);
+    spyi_text problem = { NULL, 0, 0 };
+    if (entry->cuda_kernel && !spyi_cuda_kernel_runs(function, &problem)) {
+        spyi_fail(ctx, SPY_ERROR_UNSUPPORTED, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
         return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
                          "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
@@ -27315,7 +27813,7 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
                            !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
+        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
@@ -27455,7 +27953,13 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
             good = good && snapshot;
             if (!snapshot) continue;
-            snapshot->tensor = *v->tensor;
+            // All but the head, whose references other threads count meanwhile.
+            const size_t head = sizeof v->tensor->object;
+            memset(snapshot, 0, head);
+            snapshot->tensor.object.kind = (uint32_t)SPYI_KIND_TENSOR;
+            snapshot->tensor.object.device = v->tensor->object.device;
+            memcpy((char *)&snapshot->tensor + head, (const char *)v->tensor + head,
+                   sizeof snapshot->tensor - head);
             snapshot->storage = *v->tensor->storage;
             snapshot->tensor.storage = beside ? beside->storage : &snapshot->storage;
             copy->tensor = &snapshot->tensor;
@@ -27772,11 +28276,11 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// A node, then its fields. `parent`: path with a final '.', or "".
+// A node, then its fields. `parent`: path, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s%s", parent, node->name);
+    spyi_text_add(&path, "%s%s%s", parent, !parent[0] || node->name[0] == '[' ? "" : ".", node->name);
     out->path = spyi_keep_string(r, spyi_text_str(&path));
     out->type = spyi_keep_string(r, node->type->display);
     out->direction = !node->out ? SPY_DIRECTION_DEFAULT : node->in ? SPY_DIRECTION_INOUT : SPY_DIRECTION_OUT;
@@ -27789,7 +28293,6 @@ static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const ch
         out->argument = spyi_keep_string(r, spyi_text_str(&text));
         spyi_text_free(&text);
         out->kind = SPY_ARG_STRUCT;
-        spyi_text_add(&path, ".");
         for (uint32_t f = 0; f < node->count; f++)
             spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
     }

@@ -30,7 +30,7 @@ extern "C" {
     X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                   \
     X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                     \
     X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                            \
-    X(SPY_ERROR_BUSY, -13, "another thread is using the device")                                              \
+    X(SPY_ERROR_BUSY, -13, "this thread is in a call of the device already")                                  \
     X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                     \
     X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
     X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \

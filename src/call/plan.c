@@ -4,6 +4,16 @@
 
 // >>plans
 
+// What a call of a [CudaKernel] needs besides arguments that fit.
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values, spyi_text *error) {
+    if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
+    if (values->thread_count.rank == 1) return SPY_OK;
+    spyi_text_add(error, "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+                         "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+                  values->thread_count.rank ? "one of more dimensions" : "none");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
     spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
@@ -25,13 +35,14 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK && !values->threads &&
-        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
-        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
-        status = SPY_ERROR_UNSUPPORTED;
-    }
+    bool cuda_kernel = status == SPY_OK && !values->threads &&
+                       spyi_unit_is_cuda_kernel(function->module->unit, function->name);
+    if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    // It finds its element by its thread's number, so that each element needs a thread of its own.
+    uint32_t *group = plan->bound.options.threads;
+    if (cuda_kernel && status == SPY_OK && !group[0]) group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -133,20 +144,24 @@ static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spy
 }
 
 static void spyi_dump(spy_device *device, const char *name, const spyi_text *source, const spyi_code *code) {
-    if (!device->dump_directory) return;
+    spyi_mutex_lock(&device->dump_lock); // another thread may set it now
+    char *directory = spyi_strdup(device->dump_directory);
+    spyi_mutex_unlock(&device->dump_lock);
+    if (!directory) return;
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s/%s.slang", device->dump_directory, name);
+    spyi_text_add(&path, "%s/%s.slang", directory, name);
     bool good = spyi_file_write(path.data, source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
         bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
         size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
-        spyi_text_add(&path, "%s/%s.%s", device->dump_directory, name, spirv ? "spv" : "cu");
+        spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
         good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
     spyi_text_free(&path);
+    free(directory);
 }
 
 // What is linked to a shader of the user's own: the prelude, with its constants.

@@ -91,7 +91,13 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
             good = good && snapshot;
             if (!snapshot) continue;
-            snapshot->tensor = *v->tensor;
+            // All but the head, whose references other threads count meanwhile.
+            const size_t head = sizeof v->tensor->object;
+            memset(snapshot, 0, head);
+            snapshot->tensor.object.kind = (uint32_t)SPYI_KIND_TENSOR;
+            snapshot->tensor.object.device = v->tensor->object.device;
+            memcpy((char *)&snapshot->tensor + head, (const char *)v->tensor + head,
+                   sizeof snapshot->tensor - head);
             snapshot->storage = *v->tensor->storage;
             snapshot->tensor.storage = beside ? beside->storage : &snapshot->storage;
             copy->tensor = &snapshot->tensor;

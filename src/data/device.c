@@ -86,13 +86,11 @@ static spy_status spyi_enter_later(spy_device *device, const char *function) {
     spyi_context *ctx = &device->ctx;
     switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
     case SPYI_TURN_TAKEN: return SPY_OK;
-    case SPYI_TURN_MINE:
-        // Kept by the device, as all that is refused, and by the thread, which can ask without the device.
-        spyi_fail(NULL, SPY_ERROR_BUSY, "%s: device '%s' is in a call of this thread, which a callback must not use it from",
-                  function, ctx->label);
-        return spyi_fail(ctx, SPY_ERROR_BUSY,
-                         "%s: device '%s' is in a call of this thread, which a callback must not use it from", function,
-                         ctx->label);
+    case SPYI_TURN_MINE: { // kept by the thread, which can ask without the device, and by the device, as all that is refused
+        const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
+        spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
+        return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
+    }
     case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
     default: return spyi_released(function, "device");
     }
@@ -225,6 +223,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
     spyi_mutex_destroy(&device->release_lock);
+    spyi_mutex_destroy(&device->dump_lock);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
@@ -273,6 +272,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->ctx.object.device = device;
         spyi_atomic_store(&device->ctx.object.references, 1);
         spyi_mutex_init(&device->release_lock);
+        spyi_mutex_init(&device->dump_lock);
         device->backend = desc->backend;
         device->epoch = 1;
         device->dump_directory = spyi_strdup(desc->dump_directory);
@@ -421,8 +421,11 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
     } else {
-        free(device->dump_directory);
+        spyi_mutex_lock(&device->dump_lock);
+        char *old = device->dump_directory;
         device->dump_directory = copy;
+        spyi_mutex_unlock(&device->dump_lock);
+        free(old);
     }
     spyi_leave(device);
     return status;

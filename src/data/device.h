@@ -17,7 +17,7 @@ struct spyi_storage {
     uint64_t write_epoch, write_begin, write_end;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
-    int32_t references;    // tensors on it, guarded by the device's busy flag
+    int32_t references;    // tensors on it, guarded by the device's turns
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
@@ -137,6 +137,7 @@ struct spy_device {
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
+    spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spy_reload_hook reload;
     uint64_t reload_looked_ns; // last look of spy_poll_reload

@@ -250,6 +250,7 @@ static void test_bad_input(void **state) {
     assert_true(spyi_turns_try(&device->ctx.turns));
     assert_null(spy_resolve(module->functions, SPY_NO_ARGS, NULL));
     assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_BUSY);
+    assert_int_equal(spy_take_error(device).code, SPY_ERROR_BUSY);
     spyi_turns_leave(&device->ctx.turns);
     // And everything still works.
     spy_release_resolution(resolved(fn("add"), SPY_ARGS(spy_arg_tensor("a", five), spy_arg_f32("b", 1))));
