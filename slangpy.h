@@ -3758,6 +3758,7 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
+SPYI_FN void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds); // at most
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang, stb_ds's seed)
 SPYI_FN void spyi_global_unlock(void);
@@ -3779,17 +3780,17 @@ SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>turns: one thread at a time is inside, the others wait (turns.c)
 typedef struct spyi_turns {
-    // 1 while a thread is inside; + 2 when the first of those that wait has waited so long that nobody may pass it; + 4 for
-    // each thread that waits
-    spyi_atomic state;
-    int32_t fork_count;         // of the process that made it
-    bool alone;                 // one thread only, by the user's word: nobody waits
-    volatile uintptr_t inside;  // spyi_thread_id() of the thread inside; 0: none
-    spyi_mutex lock;            // guards what follows
+    spyi_atomic state;         // 0: free, 1: a thread is inside, 2: free for the first of those that wait
+    spyi_atomic waiters;       // threads that wait; written under the lock
+    int32_t fork_count;        // of the process that made it
+    bool alone;                // one thread only, by the user's word: nobody waits
+    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
+    spyi_mutex lock;           // guards what follows
     spyi_signal changed;
-    uint32_t first, next;       // numbers of the first thread that waits, and of the next one to come
-    bool closed;                // nobody enters any more
-    spyi_atomic events;         // counts spyi_turns_notify(); written under the lock
+    uint32_t first, next; // numbers of the first thread that waits, and of the next one to come
+    bool urgent;          // the first one has waited so long that nobody may pass it
+    bool closed;          // nobody enters any more
+    spyi_atomic events;   // counts spyi_turns_notify(); written under the lock
 } spyi_turns;
 
 typedef enum spyi_turn {
@@ -4269,6 +4270,10 @@ void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
     SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, INFINITE, 0);
 }
 
+void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
+    SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, (microseconds + 999) / 1000, 0);
+}
+
 void spyi_signal_all(spyi_signal *s) {
     WakeAllConditionVariable((CONDITION_VARIABLE *)(void *)s);
 }
@@ -4468,20 +4473,32 @@ uint64_t spyi_time_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
+    struct timespec end;
+    clock_gettime(0, &end); // CLOCK_REALTIME, which condition variables go by
+    uint64_t ns = (uint64_t)end.tv_nsec + (uint64_t)microseconds * 1000u;
+    end.tv_sec += (time_t)(ns / 1000000000u);
+    end.tv_nsec = (long)(ns % 1000000000u);
+    pthread_cond_timedwait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m, &end);
+}
+
 #endif
 
 // >>base/turns.c --------------------------------------------------------------------------------------------
 
-// Turns: a lock for calls that take a microsecond or, now and then, milliseconds. It is taken and left by one atomic
-// operation each while nobody else wants it. Who finds it taken looks again for a moment and then sleeps. A thread that
+// Turns: a lock for calls that take a microsecond or, now and then, milliseconds. While nobody else wants it, it is taken by
+// one atomic operation and left by a plain store. Who finds it taken looks again for a moment and then sleeps. A thread that
 // comes by may take the turn before those that wake up, which is what keeps several busy threads fast; but once the first of
 // them has waited for SPYI_TURNS_PATIENCE_NS nobody passes it, so that a thread that calls once a frame is not starved.
+// A thread that begins to wait just while another one leaves may be missed, for the store is not ordered with the look at who
+// waits; so sleepers look for themselves, every SPYI_TURNS_NAP_US. (An ordered exchange instead of the store would cost each
+// call 5 ns.)
 
-#define SPYI_TURNS_INSIDE 1
-#define SPYI_TURNS_URGENT 2
-#define SPYI_TURNS_WAITER 4
 #define SPYI_TURNS_LOOKS 200 // about 4 us
 #define SPYI_TURNS_PATIENCE_NS 500000u
+#define SPYI_TURNS_NAP_US 300u
+
+enum { SPYI_TURNS_FREE, SPYI_TURNS_INSIDE, SPYI_TURNS_RESERVED };
 
 #if defined(__GNUC__) || defined(__clang__)
 static void spyi_turns_note(spyi_turns *t, uintptr_t thread) {
@@ -4516,20 +4533,13 @@ void spyi_turns_destroy(spyi_turns *t) {
 bool spyi_turns_try(spyi_turns *t) {
     if (t->fork_count != spyi_fork_count()) return false;
     if (t->alone) {
-        if (t->state.value) return false;
+        if (t->state.value != SPYI_TURNS_FREE) return false;
         t->state.value = SPYI_TURNS_INSIDE;
-    } else if (!spyi_atomic_swap_if(&t->state, 0, SPYI_TURNS_INSIDE)) {
+    } else if (!spyi_atomic_swap_if(&t->state, SPYI_TURNS_FREE, SPYI_TURNS_INSIDE)) {
         return false;
     }
     spyi_turns_note(t, spyi_thread_id());
     return true;
-}
-
-// Free, and nobody urgent waits.
-static bool spyi_turns_pass(spyi_turns *t) {
-    int32_t state = spyi_atomic_load(&t->state);
-    return !(state & (SPYI_TURNS_INSIDE | SPYI_TURNS_URGENT)) &&
-           spyi_atomic_swap_if(&t->state, state, state | SPYI_TURNS_INSIDE);
 }
 
 // With the lock held: sleeps until the turn is this thread's, or the turns are closed. First come, first served.
@@ -4537,26 +4547,20 @@ static bool spyi_turns_sleep(spyi_turns *t) {
     uint32_t mine = t->next++;
     uint64_t since = spyi_time_ns();
     bool taken = false;
-    spyi_atomic_add(&t->state, SPYI_TURNS_WAITER);
-    while (!taken && !t->closed) {
-        int32_t state = spyi_atomic_load(&t->state);
-        if (mine == t->first && !(state & SPYI_TURNS_INSIDE)) {
-            int32_t next = ((state - SPYI_TURNS_WAITER) | SPYI_TURNS_INSIDE) & ~SPYI_TURNS_URGENT;
-            taken = spyi_atomic_swap_if(&t->state, state, next);
-            continue;
-        }
-        if (mine == t->first && !(state & SPYI_TURNS_URGENT) &&
-            spyi_time_ns() - since > SPYI_TURNS_PATIENCE_NS) {
-            spyi_atomic_swap_if(&t->state, state, state | SPYI_TURNS_URGENT);
-            continue; // it may have become free before that
-        }
-        spyi_signal_wait(&t->changed, &t->lock);
+    spyi_atomic_add(&t->waiters, 1);
+    while (!t->closed) {
+        bool first = mine == t->first;
+        taken = first && (spyi_atomic_swap_if(&t->state, SPYI_TURNS_FREE, SPYI_TURNS_INSIDE) ||
+                          spyi_atomic_swap_if(&t->state, SPYI_TURNS_RESERVED, SPYI_TURNS_INSIDE));
+        if (taken) break;
+        if (first && spyi_time_ns() - since > SPYI_TURNS_PATIENCE_NS) t->urgent = true;
+        spyi_signal_wait_for(&t->changed, &t->lock, SPYI_TURNS_NAP_US);
     }
+    if (taken) t->urgent = false;
     t->first++;
-    if (taken) return true;
-    spyi_atomic_add(&t->state, -SPYI_TURNS_WAITER);
-    spyi_signal_all(&t->changed); // spyi_turns_close() waits for the last one
-    return false;
+    spyi_atomic_add(&t->waiters, -1);
+    if (!taken) spyi_signal_all(&t->changed); // spyi_turns_close() waits for the last one
+    return taken;
 }
 
 spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user) {
@@ -4564,7 +4568,8 @@ spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins),
     if (t->alone || spyi_turns_who(t) == spyi_thread_id()) return SPYI_TURN_MINE;
     bool taken = false;
     for (int i = 0; i < SPYI_TURNS_LOOKS && !taken; i++) {
-        taken = spyi_turns_pass(t);
+        taken = spyi_atomic_load(&t->state) == SPYI_TURNS_FREE &&
+                spyi_atomic_swap_if(&t->state, SPYI_TURNS_FREE, SPYI_TURNS_INSIDE);
         if (!taken) spyi_thread_pause();
     }
     if (!taken) {
@@ -4581,20 +4586,22 @@ spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins),
 
 void spyi_turns_leave(spyi_turns *t) {
     spyi_turns_note(t, 0);
-    if (t->alone) {
-        t->state.value = 0;
-    } else if (!SPYI_LIKELY(spyi_atomic_add(&t->state, -SPYI_TURNS_INSIDE) == 0)) {
-        spyi_mutex_lock(&t->lock); // a thread that has just seen the turn taken sleeps by now
-        spyi_signal_all(&t->changed);
-        spyi_mutex_unlock(&t->lock);
+    if (SPYI_LIKELY(spyi_atomic_load(&t->waiters) == 0)) {
+        spyi_atomic_store(&t->state, SPYI_TURNS_FREE);
+        return;
     }
+    spyi_mutex_lock(&t->lock);
+    bool reserved = t->urgent && spyi_atomic_load(&t->waiters) > 0;
+    spyi_atomic_store(&t->state, reserved ? SPYI_TURNS_RESERVED : SPYI_TURNS_FREE);
+    spyi_signal_all(&t->changed);
+    spyi_mutex_unlock(&t->lock);
 }
 
 void spyi_turns_close(spyi_turns *t) {
     spyi_mutex_lock(&t->lock);
     t->closed = true;
     spyi_signal_all(&t->changed);
-    while (spyi_atomic_load(&t->state) >= SPYI_TURNS_WAITER) spyi_signal_wait(&t->changed, &t->lock);
+    while (spyi_atomic_load(&t->waiters) > 0) spyi_signal_wait(&t->changed, &t->lock);
     spyi_mutex_unlock(&t->lock);
 }
 

@@ -67,6 +67,7 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
+SPYI_FN void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds); // at most
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang, stb_ds's seed)
 SPYI_FN void spyi_global_unlock(void);
@@ -88,17 +89,17 @@ SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>turns: one thread at a time is inside, the others wait (turns.c)
 typedef struct spyi_turns {
-    // 1 while a thread is inside; + 2 when the first of those that wait has waited so long that nobody may pass it; + 4 for
-    // each thread that waits
-    spyi_atomic state;
-    int32_t fork_count;         // of the process that made it
-    bool alone;                 // one thread only, by the user's word: nobody waits
-    volatile uintptr_t inside;  // spyi_thread_id() of the thread inside; 0: none
-    spyi_mutex lock;            // guards what follows
+    spyi_atomic state;         // 0: free, 1: a thread is inside, 2: free for the first of those that wait
+    spyi_atomic waiters;       // threads that wait; written under the lock
+    int32_t fork_count;        // of the process that made it
+    bool alone;                // one thread only, by the user's word: nobody waits
+    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
+    spyi_mutex lock;           // guards what follows
     spyi_signal changed;
-    uint32_t first, next;       // numbers of the first thread that waits, and of the next one to come
-    bool closed;                // nobody enters any more
-    spyi_atomic events;         // counts spyi_turns_notify(); written under the lock
+    uint32_t first, next; // numbers of the first thread that waits, and of the next one to come
+    bool urgent;          // the first one has waited so long that nobody may pass it
+    bool closed;          // nobody enters any more
+    spyi_atomic events;   // counts spyi_turns_notify(); written under the lock
 } spyi_turns;
 
 typedef enum spyi_turn {

@@ -123,6 +123,10 @@ void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
     SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, INFINITE, 0);
 }
 
+void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
+    SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, (microseconds + 999) / 1000, 0);
+}
+
 void spyi_signal_all(spyi_signal *s) {
     WakeAllConditionVariable((CONDITION_VARIABLE *)(void *)s);
 }
@@ -320,6 +324,15 @@ uint64_t spyi_time_ns(void) {
     struct timespec now;
     clock_gettime(SPYI_CLOCK, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
+    struct timespec end;
+    clock_gettime(0, &end); // CLOCK_REALTIME, which condition variables go by
+    uint64_t ns = (uint64_t)end.tv_nsec + (uint64_t)microseconds * 1000u;
+    end.tv_sec += (time_t)(ns / 1000000000u);
+    end.tv_nsec = (long)(ns % 1000000000u);
+    pthread_cond_timedwait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m, &end);
 }
 
 #endif

@@ -130,7 +130,7 @@ static void *turns_wait(void *user) {
 }
 
 static void turns_until_waiting(turns_run *run, int32_t threads) { // asleep, or about to
-    while (spyi_atomic_load(&run->turns.state) / 4 < threads) spyi_thread_pause();
+    while (spyi_atomic_load(&run->turns.waiters) < threads) spyi_thread_pause();
 }
 
 static void *turns_await(void *user) {
