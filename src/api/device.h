@@ -28,7 +28,8 @@ typedef struct spy_file {
 
 // Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
 // NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
-// Threads: whichever loads a module. The library holds a lock meanwhile: a hook must not call it.
+// Threads: whichever loads or reloads a module, one at a time; after spy_poll_reload() a thread of the library. The library
+// holds a lock meanwhile: a hook must not call it.
 typedef struct spy_file_hook {
     // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
     // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.

@@ -97,8 +97,10 @@
 // completes `extern` declarations with what other modules `export`; desc.options says how the module and its
 // kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
 //
-// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
-// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, has what has changed on disk or in the
+// hook compiled in the background, and puts it in place in a later frame; prepared calls keep running the old
+// kernel until the new one is ready, too, so that no frame waits for a compiler. spy_reload_changed does the same
+// and waits, spy_reload_module reloads one module. Functions stay the same objects and mean the new code; a reload
 // that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
 // changed its fields is refused by the new code, with an error that says so: make it again.
 //
@@ -246,6 +248,8 @@
 // until the calls before it have returned. Nothing is refused or lost, and a thread that calls seldom is not kept
 // out by one that calls all the time. What one thread's call uses must not be changed by another thread while that
 // call runs: host memory, a tensor's place (spy_tensor_point_to). Devices are independent of each other.
+// Loading, reloading and compiling wait for each other but do not keep the device: a loader thread's
+// spy_load_module, or a call that is made for the first time, does not hold up the calls of other threads.
 // spy_release_* and spy_retain_* of tensors, modules, lists and prepared calls never wait. A program that takes
 // turns by itself sets desc.single_threaded, which leaves the lock out (it costs a few nanoseconds a call).
 //

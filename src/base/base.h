@@ -75,6 +75,9 @@ SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
                                void *arg); // false: no thread could be made
 SPYI_FN void spyi_thread_join(spyi_thread *t);
 SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
+// A thread's number where other threads read it without a lock.
+SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
+SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
 SPYI_FN void spyi_thread_pause(void);               // a moment, within a loop that waits for another thread
 // How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
 // the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.

@@ -13,22 +13,6 @@
 
 enum { SPYI_TURNS_FREE, SPYI_TURNS_INSIDE, SPYI_TURNS_RESERVED };
 
-#if defined(__GNUC__) || defined(__clang__)
-static void spyi_turns_note(spyi_turns *t, uintptr_t thread) {
-    __atomic_store_n(&t->inside, thread, __ATOMIC_RELAXED);
-}
-static uintptr_t spyi_turns_who(const spyi_turns *t) {
-    return __atomic_load_n((volatile uintptr_t *)&t->inside, __ATOMIC_RELAXED);
-}
-#else // a volatile word is read and written whole
-static void spyi_turns_note(spyi_turns *t, uintptr_t thread) {
-    t->inside = thread;
-}
-static uintptr_t spyi_turns_who(const spyi_turns *t) {
-    return t->inside;
-}
-#endif
-
 void spyi_turns_init(spyi_turns *t, bool alone) {
     memset(t, 0, sizeof *t);
     spyi_fork_watch();
@@ -51,7 +35,7 @@ bool spyi_turns_try(spyi_turns *t) {
     } else if (!spyi_atomic_swap_if(&t->state, SPYI_TURNS_FREE, SPYI_TURNS_INSIDE)) {
         return false;
     }
-    spyi_turns_note(t, spyi_thread_id());
+    spyi_note_thread(&t->inside, spyi_thread_id());
     return true;
 }
 
@@ -78,7 +62,7 @@ static bool spyi_turns_sleep(spyi_turns *t) {
 
 spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user) {
     if (t->fork_count != spyi_fork_count()) return SPYI_TURN_FORKED;
-    if (t->alone || spyi_turns_who(t) == spyi_thread_id()) return SPYI_TURN_MINE;
+    if (t->alone || spyi_noted_thread(&t->inside) == spyi_thread_id()) return SPYI_TURN_MINE;
     bool taken = false;
     for (int i = 0; i < SPYI_TURNS_LOOKS && !taken; i++) {
         taken = spyi_atomic_load(&t->state) == SPYI_TURNS_FREE &&
@@ -93,12 +77,12 @@ spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins),
         if (block) block(user, false);
     }
     if (!taken) return SPYI_TURN_CLOSED;
-    spyi_turns_note(t, spyi_thread_id());
+    spyi_note_thread(&t->inside, spyi_thread_id());
     return SPYI_TURN_TAKEN;
 }
 
 void spyi_turns_leave(spyi_turns *t) {
-    spyi_turns_note(t, 0);
+    spyi_note_thread(&t->inside, 0);
     if (SPYI_LIKELY(spyi_atomic_load(&t->waiters) == 0)) {
         spyi_atomic_store(&t->state, SPYI_TURNS_FREE);
         return;

@@ -30,6 +30,8 @@ static spy_status spyi_released(const char *function, const char *expected) {
     return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
 }
 
+static void spyi_queue_release(spyi_object *object);
+
 static spyi_object *spyi_take_releases(spy_device *device) {
     spyi_mutex_lock(&device->release_lock);
     spyi_object *queue = device->release_queue;
@@ -43,7 +45,10 @@ static void spyi_free_releases(spyi_object *queue) {
     while (queue) {
         spyi_object *object = queue;
         queue = object->release_next;
-        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
+        if (object->released_kind == (uint32_t)SPYI_KIND_PREPARED &&
+            spyi_prepared_compiles((struct spy_prepared *)(void *)object)) { // goes once its thread has ended
+            spyi_queue_release(object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
             spyi_tensor_unlink((spy_tensor *)(void *)object);
             spyi_tensor_free((spy_tensor *)(void *)object);
         } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
@@ -81,19 +86,30 @@ static void spyi_on_turn_blocks(void *user, bool begins) {
     spyi_block((spyi_context *)user, begins);
 }
 
+// Kept by the thread, which can ask without the device, and by the device, as all that is refused.
+static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
+    const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
+    spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
+    return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
+}
+
 // The turn was not free.
 static spy_status spyi_enter_later(spy_device *device, const char *function) {
     spyi_context *ctx = &device->ctx;
     switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
     case SPYI_TURN_TAKEN: return SPY_OK;
-    case SPYI_TURN_MINE: { // kept by the thread, which can ask without the device, and by the device, as all that is refused
-        const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
-        spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
-        return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
-    }
+    case SPYI_TURN_MINE: return spyi_refuse_callback(ctx, function);
     case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
     default: return spyi_released(function, "device");
     }
+}
+
+// Whether this thread is in a call that works outside of the device: then it comes from a callback.
+static bool spyi_is_outside(const spy_device *device) {
+    const spyi_outside *o = device->outside;
+    uintptr_t me = o ? spyi_thread_id() : 0;
+    while (o && spyi_noted_thread(&o->thread) != me) o = o->next;
+    return o != NULL;
 }
 
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
@@ -103,9 +119,14 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
         spy_device *device = o->device;
         spy_status status =
             SPYI_LIKELY(spyi_turns_try(&device->ctx.turns)) ? SPY_OK : spyi_enter_later(device, function);
-        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&device->release_count) == 0)) return SPY_OK;
+        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&device->release_count) == 0 && !device->outside))
+            return SPY_OK;
         if (status != SPY_OK) return status;
-        if (spyi_outlives_releases(device, o)) return SPY_OK;
+        if (spyi_is_outside(device)) {
+            spyi_leave(device);
+            return spyi_refuse_callback(&device->ctx, function);
+        }
+        if (spyi_atomic_load(&device->release_count) == 0 || spyi_outlives_releases(device, o)) return SPY_OK;
         spyi_leave(device);
         return spyi_released(function, expected);
     }
@@ -118,6 +139,95 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
 
 SPYI_FN void spyi_leave(const void *object) {
     spyi_turns_leave(&((const spyi_object *)object)->device->ctx.turns);
+}
+
+// >>work outside of the device
+
+SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {
+    outside->previous = NULL;
+    outside->next = device->outside;
+    if (outside->next) outside->next->previous = outside;
+    device->outside = outside;
+    outside->module = module;
+    if (!module) return;
+    module->users++;
+    spyi_atomic_add(&module->object.references, 1);
+}
+
+SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside) {
+    if (outside->previous) outside->previous->next = outside->next;
+    else device->outside = outside->next;
+    if (outside->next) outside->next->previous = outside->previous;
+    if (outside->module) {
+        outside->module->users--;
+        spyi_object_release(&outside->module->object);
+    }
+    spyi_turns_notify(&device->ctx.turns);
+}
+
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped) {
+    while (dropped) {
+        spyi_dropped_unit *next = dropped->next;
+        spyi_unit_release(dropped->unit);
+        spyi_free(ctx, dropped, sizeof *dropped);
+        dropped = next;
+    }
+}
+
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
+    spyi_dropped_unit *dropped = device->dropped_units;
+    device->dropped_units = NULL;
+    outside->thread = spyi_thread_id();
+    spyi_outside_begin(device, outside, module);
+    spyi_leave(device);
+    spyi_release_units(&device->ctx, dropped);
+}
+
+static void spyi_come_back(spy_device *device) {
+    spyi_turns *turns = &device->ctx.turns;
+    if (!spyi_turns_try(turns)) (void)spyi_turns_wait(turns, spyi_on_turn_blocks, &device->ctx);
+}
+
+SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside) {
+    spyi_come_back(device);
+    spyi_outside_end(device, outside);
+}
+
+SPYI_FN void spyi_await(spy_device *device, int32_t seen) {
+    spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
+}
+
+static bool spyi_same_work(const spyi_outside *o, const void *work, const void *key, size_t key_size) {
+    return o->work == work && o->key_size == key_size && memcmp(o->key, key, key_size) == 0;
+}
+
+SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                                  size_t key_size) {
+    spyi_outside waiting;
+    bool waited = false;
+    for (;;) {
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        const spyi_outside *o = device->outside;
+        while (o && !spyi_same_work(o, work, key, key_size)) o = o->next;
+        if (!o) return waited;
+        waited = true;
+        memset(&waiting, 0, sizeof waiting);
+        waiting.thread = spyi_thread_id();
+        spyi_outside_begin(device, &waiting, module); // the module's code and its plans stay
+        spyi_await(device, seen);
+        spyi_outside_end(device, &waiting);
+    }
+}
+
+SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit) {
+    spyi_dropped_unit *dropped = (spyi_dropped_unit *)spyi_allocate(&device->ctx, sizeof *dropped);
+    if (!dropped) {
+        spyi_unit_release(unit);
+        return;
+    }
+    dropped->unit = unit;
+    dropped->next = device->dropped_units;
+    device->dropped_units = dropped;
 }
 
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -135,6 +245,15 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *
                   spyi_kind_name((uint32_t)kind), object ? "has been released" : "is NULL");
 }
 
+static void spyi_queue_release(spyi_object *object) {
+    spy_device *device = object->device;
+    spyi_mutex_lock(&device->release_lock);
+    object->release_next = device->release_queue;
+    device->release_queue = object;
+    spyi_atomic_add(&device->release_count, 1);
+    spyi_mutex_unlock(&device->release_lock);
+}
+
 SPYI_FN void spyi_object_release(spyi_object *object) {
     spy_device *device = object->device;
     if (device->ctx.turns.fork_count != spyi_fork_count()) {
@@ -146,11 +265,7 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     if (spyi_atomic_add(&object->references, -1) != 0) return;
     object->released_kind = object->kind;
     object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
-    spyi_mutex_lock(&device->release_lock);
-    object->release_next = device->release_queue;
-    device->release_queue = object;
-    spyi_atomic_add(&device->release_count, 1);
-    spyi_mutex_unlock(&device->release_lock);
+    spyi_queue_release(object);
 }
 
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
@@ -180,6 +295,10 @@ static void spyi_device_destroy(spy_device *device) {
         if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
         spyi_free(ctx, callback, sizeof *callback);
     }
+    spyi_reload_abandon(device);
+    spyi_prepared_finish_all(device);
+    for (int32_t seen = spyi_turns_events(&ctx->turns); device->outside; seen = spyi_turns_events(&ctx->turns))
+        spyi_await(device, seen); // a module that another thread still loads
     spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
     if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
@@ -207,6 +326,8 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->cache) spyi_cache_destroy(device);
     while (device->modules)
         spyi_module_free(device->modules); // newest first: those that link before those linked
+    spyi_release_units(ctx, device->dropped_units);
+    device->dropped_units = NULL;
     while (device->graves) {
         spyi_grave *grave = device->graves;
         device->graves = grave->next;

@@ -223,12 +223,12 @@ static void test_hook(void **state) {
     assert_true(ask(MADE(spy_module, load(in("main.slang"))), 3) == 21);
     // Changes inside the archive are noticed by their stamps.
     spy_reload_info info;
-    OK(spy_poll_reload(gpu_device, 0, &info));
+    OK(spy_reload_changed(gpu_device, 0, &info));
     archive.entries[2].text = "#define K 6\n";
-    OK(spy_poll_reload(gpu_device, 0, &info));
+    OK(spy_reload_changed(gpu_device, 0, &info));
     assert_int_equal(info.reloaded, 0);
     archive.entries[2].stamp = 2;
-    OK(spy_poll_reload(gpu_device, 0, &info));
+    OK(spy_reload_changed(gpu_device, 0, &info));
     assert_int_equal(info.reloaded, 1);
     assert_true(ask(m, 3) == 12);
     // A hook that gives nothing.
@@ -628,8 +628,8 @@ static void test_damaged(void **state) {
 // >>reload
 
 static void poll_at(uint32_t reloaded, int line) {
-    spy_reload_info info = { 99, 99 };
-    gpu_ok(spy_poll_reload(gpu_device, 0, &info), "spy_poll_reload", __FILE__, line);
+    spy_reload_info info = { 99, 99, 99 };
+    gpu_ok(spy_reload_changed(gpu_device, 0, &info), "spy_reload_changed", __FILE__, line);
     _assert_int_equal(info.reloaded, reloaded, __FILE__, line);
     assert_int_equal(info.failed, 0);
 }
@@ -690,7 +690,7 @@ static void test_reload(void **state) {
     poll(1);
     // The rate limit: nothing is looked at before its time.
     write_text("m.slang", "float f(float x) { return -x; }\n");
-    OK(spy_poll_reload(gpu_device, 3600ull * 1000000000ull, NULL));
+    OK(spy_reload_changed(gpu_device, 3600ull * 1000000000ull, NULL));
     assert_true(call1(f, 1) == 1);
     poll(1);
     assert_true(call1(f, 1) == -1);
@@ -699,6 +699,8 @@ static void test_reload(void **state) {
     ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_reload_module");
     assert_int_equal(spy_poll_reload(NULL, 0, NULL), SPY_ERROR_INVALID_ARGUMENT);
     ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_poll_reload");
+    assert_int_equal(spy_reload_changed(NULL, 0, NULL), SPY_ERROR_INVALID_ARGUMENT);
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_reload_changed");
 }
 
 static void test_broken_reload(void **state) {
@@ -710,7 +712,7 @@ static void test_broken_reload(void **state) {
     assert_true(call1(f, 1) == 2);
     uint64_t built = spy_get_device_stats(gpu_device).plans_built;
     write_text("m.slang", "float f(float x) {\n    return x + wrong;\n}\n");
-    FAILS(SPY_ERROR_COMPILE, spy_poll_reload(gpu_device, 0, &info), "spy_poll_reload", "'m'",
+    FAILS(SPY_ERROR_COMPILE, spy_reload_changed(gpu_device, 0, &info), "spy_reload_changed", "'m'",
           "m.slang:2:", "wrong");
     assert_int_equal(info.failed, 1);
     assert_int_equal(info.reloaded, 0);
@@ -726,11 +728,11 @@ static void test_broken_reload(void **state) {
     FAILS(SPY_ERROR_COMPILE, spy_reload_module(m, "float f(float x) { return }"), "spy_reload_module", "'m'");
     assert_true(call1(f, 1) == 2);
     assert_int_equal(remove(in("m.slang")), 0);
-    FAILS(SPY_ERROR_IO, spy_poll_reload(gpu_device, 0, &info), "m.slang", "cannot be read");
+    FAILS(SPY_ERROR_IO, spy_reload_changed(gpu_device, 0, &info), "m.slang", "cannot be read");
     assert_true(call1(f, 1) == 2);
     // It now needs a file that is not there; that file's appearance is a change too.
     write_text("m.slang", "import helper;\nfloat f(float x) { return helper(x); }\n");
-    FAILS(SPY_ERROR_COMPILE, spy_poll_reload(gpu_device, 0, &info), "helper");
+    FAILS(SPY_ERROR_COMPILE, spy_reload_changed(gpu_device, 0, &info), "helper");
     poll(0);
     write_text("helper.slang", "public float helper(float x) { return x * 8; }\n");
     poll(1);
@@ -740,7 +742,7 @@ static void test_broken_reload(void **state) {
     spy_module *n = MADE(spy_module, load(in("n.slang")));
     write_text("n.slang", "float f(float x) { return 2; }\n");
     write_text("m.slang", "float f(\n");
-    FAILS(SPY_ERROR_COMPILE, spy_poll_reload(gpu_device, 0, &info), "m.slang");
+    FAILS(SPY_ERROR_COMPILE, spy_reload_changed(gpu_device, 0, &info), "m.slang");
     assert_int_equal(info.failed, 1);
     assert_int_equal(info.reloaded, 1);
     assert_true(ask(n, 0) == 2 && call1(f, 1) == 8);
@@ -889,7 +891,7 @@ static void test_prepared(void **state) {
     assert_true(y[2] == 4);
     // A broken reload leaves it; a good one is taken up by its next use.
     write_text("m.slang", "float f(float x) {");
-    assert_int_equal(spy_poll_reload(gpu_device, 0, NULL), SPY_ERROR_COMPILE);
+    assert_int_equal(spy_reload_changed(gpu_device, 0, NULL), SPY_ERROR_COMPILE);
     spy_take_error(gpu_device);
     OK(spy_call_prepared(p, args));
     assert_true(y[2] == 4);
@@ -987,7 +989,7 @@ static void test_many_reloads(void **state) {
         spy_release_tensor(t);
         if (i % 5 == 4) {
             write_text("part.slang", "public float part(float x) { return; y }\n");
-            FAILS(SPY_ERROR_COMPILE, spy_poll_reload(gpu_device, 0, NULL), "part.slang");
+            FAILS(SPY_ERROR_COMPILE, spy_reload_changed(gpu_device, 0, NULL), "part.slang");
         }
         if (i == count / 2)
             before = gpu_resident_bytes(), plans = (size_t)spy_get_device_stats(gpu_device).plan_count;
