@@ -410,6 +410,402 @@ static void test_copied_tensor(void **state) {
     spy_release_tensor(y);
 }
 
+// >>work that does not keep the device
+
+// Stops a thread where the test wants it: in the file hook, while a module is read, or while a kernel is made.
+typedef struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool shut;
+    int inside; // threads that have come to it while it was shut
+    pthread_t owner; // the test's own thread is let through, and counted
+    int passes, passes_of_owner, gave_up;
+} gate;
+
+static void gate_init(gate *g) {
+    memset(g, 0, sizeof *g);
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->changed, NULL);
+    g->owner = pthread_self();
+}
+
+static void gate_set(gate *g, bool shut) {
+    pthread_mutex_lock(&g->lock);
+    g->shut = shut;
+    if (shut) g->inside = 0;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_wait(gate *g) { // until a thread stands before it
+    pthread_mutex_lock(&g->lock);
+    while (!g->inside) pthread_cond_wait(&g->changed, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_pass(gate *g) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 30; // a test that waits for what waits for the gate fails instead of hanging
+    pthread_mutex_lock(&g->lock);
+    bool own = pthread_equal(g->owner, pthread_self());
+    g->passes++;
+    g->passes_of_owner += own;
+    g->inside += g->shut && !own;
+    pthread_cond_broadcast(&g->changed);
+    while (g->shut && !own && !g->gave_up)
+        g->gave_up = pthread_cond_timedwait(&g->changed, &g->lock, &until) != 0;
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_destroy(gate *g) {
+    assert_int_equal(g->gave_up, 0);
+    pthread_cond_destroy(&g->changed);
+    pthread_mutex_destroy(&g->lock);
+}
+
+typedef struct world {
+    spy_device *device;
+    gate files, kernels;
+    pthread_mutex_t lock; // guards the two
+    const char *text;     // of "m.slang", and of "slow.slang"
+    uint64_t stamp;
+    pthread_t owner;
+    int steps_of_owner, blocks_of_owner; // slow steps, and waits, of the test's own thread
+    spyi_text report;
+} world;
+
+static bool world_open_file(const char *path, spy_file *file, void *user) {
+    world *w = (world *)user;
+    bool slow = strcmp(path, "slow.slang") == 0;
+    if (!slow && strcmp(path, "m.slang") != 0) return false;
+    gate_pass(&w->files);
+    pthread_mutex_lock(&w->lock);
+    file->data = slow ? "float g(float x) { return x - 1; }\n" : w->text;
+    pthread_mutex_unlock(&w->lock);
+    file->size_bytes = strlen((const char *)file->data);
+    return true;
+}
+
+static uint64_t world_stamp(const char *path, void *user) {
+    world *w = (world *)user;
+    pthread_mutex_lock(&w->lock);
+    uint64_t stamp = strcmp(path, "m.slang") == 0 ? w->stamp : 0;
+    pthread_mutex_unlock(&w->lock);
+    return stamp;
+}
+
+static void world_write(world *w, const char *text) {
+    pthread_mutex_lock(&w->lock);
+    w->text = text;
+    w->stamp++;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void world_step(const char *step, bool finished, void *user) {
+    (void)step;
+    (void)finished;
+    world *w = (world *)user;
+    w->steps_of_owner += pthread_equal(w->owner, pthread_self()) != 0;
+}
+
+static void world_block(bool begins, void *user) {
+    world *w = (world *)user;
+    w->blocks_of_owner += begins && pthread_equal(w->owner, pthread_self());
+}
+
+static spy_status world_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
+    (void)desc;
+    (void)error;
+    gate_pass(&((world *)user)->kernels);
+    return SPY_OK;
+}
+
+static void world_open(world *w) {
+    spyi_null_desc null_desc = data_defaults();
+    spy_device_desc desc;
+    memset(w, 0, sizeof *w);
+    memset(&desc, 0, sizeof desc);
+    gate_init(&w->files);
+    gate_init(&w->kernels);
+    pthread_mutex_init(&w->lock, NULL);
+    w->owner = pthread_self();
+    w->stamp = 1;
+    w->text = "float f(float x) { return x + 1; }\n";
+    null_desc.report = &w->report;
+    null_desc.on_kernel = world_kernel;
+    null_desc.on_kernel_data = w;
+    desc.backend = spyi_null_backend();
+    desc.backend_desc = &null_desc;
+    desc.files.open = world_open_file;
+    desc.files.stamp = world_stamp;
+    desc.progress.func = world_step;
+    desc.blocking.func = world_block;
+    desc.files.user_data = desc.progress.user_data = desc.blocking.user_data = w;
+    w->device = spy_create_device(&desc);
+    assert_non_null(w->device);
+}
+
+static void world_close(world *w) {
+    spy_release_device(w->device);
+    if (w->report.size) print_error("%s", spyi_text_str(&w->report));
+    assert_int_equal(w->report.size, 0);
+    spyi_text_free(&w->report);
+    gate_destroy(&w->files);
+    gate_destroy(&w->kernels);
+    pthread_mutex_destroy(&w->lock);
+}
+
+static spy_module *world_load(world *w, const char *path) {
+    spy_module_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.path = path;
+    spy_module *m = spy_load_module(w->device, &desc);
+    if (!m) print_error("%s\n", spy_take_error(w->device).message);
+    return m;
+}
+
+static spy_module *world_source(world *w, const char *text) {
+    spy_module_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.name = "text";
+    desc.source = text;
+    return spy_load_module(w->device, &desc);
+}
+
+static spy_tensor *world_tensor(world *w, int64_t count) {
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.shape = SPY_SHAPE(count);
+    spy_tensor *t = spy_create_tensor(w->device, &desc);
+    assert_non_null(t);
+    return t;
+}
+
+static void world_good(world *w, spy_status status, int line) {
+    if (status != SPY_OK) print_error("line %d: %s\n", line, spy_take_error(w->device).message);
+    assert_int_equal(status, SPY_OK);
+}
+#define WORKS(expression) world_good(&w, (expression), __LINE__)
+
+static const void *last_kernel(world *w) {
+    size_t count = spyi_null_op_count(w->device->gpu);
+    const spyi_null_op *op = spyi_null_get_op(w->device->gpu, count - 1);
+    assert_true(op && op->kind == SPYI_NULL_DISPATCH);
+    return op->kernel;
+}
+
+typedef struct job {
+    world *w;
+    spy_module *module;
+    spy_function *f;
+    spy_tensor *x, *y;
+    spy_status status;
+} job;
+
+static void *load_slowly(void *user) {
+    job *j = (job *)user;
+    j->module = world_load(j->w, "slow.slang");
+    return NULL;
+}
+
+static void *call_slowly(void *user) {
+    job *j = (job *)user;
+    j->status = spy_call(j->f, SPY_ARGS(spy_arg_tensor("x", j->x), spy_arg_tensor("_result", j->y)));
+    return NULL;
+}
+
+// While one thread loads a module, or makes a call for the first time, another one goes on: it calls, makes tensors and
+// releases them, without compiling anything or waiting for anybody.
+static void test_loader(void **state) {
+    static world w;
+    (void)state;
+    pthread_t thread, second;
+    world_open(&w);
+    spy_module *m = world_load(&w, "m.slang"), *brief = world_source(&w, "float h(float x) { return x; }\n");
+    spy_function *f = spy_find_function(m, "f");
+    spy_tensor *x = world_tensor(&w, 16), *y = world_tensor(&w, 16);
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y));
+    WORKS(spy_call(f, args));
+    job load, call, same;
+    memset(&load, 0, sizeof load);
+    load.w = &w;
+    gate_set(&w.files, true);
+    pthread_create(&thread, NULL, load_slowly, &load);
+    gate_wait(&w.files);
+    w.steps_of_owner = w.blocks_of_owner = 0;
+    for (int i = 0; i < 1000; i++) {
+        WORKS(spy_call(f, args));
+        spy_release_tensor(world_tensor(&w, 1 + i % 64));
+    }
+    assert_ptr_equal(spy_find_function(m, "f"), f);
+    spy_release_module(brief); // the compiler, which another thread keeps busy, is not waited for either
+    WORKS(spy_wait(w.device));
+    assert_int_equal(w.steps_of_owner, 0);
+    gate_set(&w.files, false);
+    pthread_join(thread, NULL);
+    assert_non_null(load.module);
+    // The first call of a function: its kernel is being made. A second thread that wants the same one waits for it.
+    call = load;
+    call.f = spy_find_function(load.module, "g");
+    call.x = world_tensor(&w, 8);
+    call.y = world_tensor(&w, 8);
+    call.status = SPY_ERROR_INTERNAL;
+    same = call;
+    uint64_t built = spy_get_device_stats(w.device).kernels_built;
+    gate_set(&w.kernels, true);
+    pthread_create(&thread, NULL, call_slowly, &call);
+    gate_wait(&w.kernels);
+    pthread_create(&second, NULL, call_slowly, &same);
+    w.steps_of_owner = w.blocks_of_owner = 0;
+    for (int i = 0; i < 1000; i++) WORKS(spy_call(f, args));
+    assert_int_equal(w.steps_of_owner, 0);
+    gate_set(&w.kernels, false);
+    pthread_join(thread, NULL);
+    pthread_join(second, NULL);
+    WORKS(call.status);
+    WORKS(same.status);
+    assert_true(spy_get_device_stats(w.device).kernels_built == built + 1);
+    // The module of a call that compiles is released, and the call ends all the same.
+    spy_module *gone = world_source(&w, "float h(float x) { return x * 3; }\n");
+    call.f = spy_find_function(gone, "h");
+    gate_set(&w.kernels, true);
+    pthread_create(&thread, NULL, call_slowly, &call);
+    gate_wait(&w.kernels);
+    spy_release_module(gone);
+    for (int i = 0; i < 3; i++) WORKS(spy_call(f, args));
+    gate_set(&w.kernels, false);
+    pthread_join(thread, NULL);
+    WORKS(call.status);
+    WORKS(spy_call(f, args));
+    // A prepared call that is released while it compiles is not waited for.
+    const spy_prepare_desc async = { .async = true };
+    spy_tensor *view = world_tensor(&w, 4);
+    spy_function *g = spy_find_function(load.module, "g");
+    WORKS(spy_call(g, SPY_ARGS(spy_arg_f32("x", 1), spy_arg_tensor("_result", view))));
+    gate_set(&w.kernels, true);
+    spy_prepared *p = spy_prepare(g, SPY_ARGS(spy_arg_i32("x", 1), spy_arg_tensor("_result", view)), &async);
+    assert_non_null(p);
+    gate_wait(&w.kernels);
+    spy_release_prepared(p);
+    w.steps_of_owner = w.blocks_of_owner = 0;
+    for (int i = 0; i < 3; i++) WORKS(spy_call(f, args));
+    assert_int_equal(w.steps_of_owner, 0);
+    gate_set(&w.kernels, false);
+    WORKS(spy_wait(w.device));
+    assert_int_equal(spy_take_error(w.device).code, SPY_OK);
+    world_close(&w);
+}
+
+// Polls until nothing is compiled any more; gives the reloads that it saw.
+static spy_reload_info poll_all(world *w, spy_status *status) {
+    spy_reload_info info, sum;
+    memset(&sum, 0, sizeof sum);
+    *status = SPY_OK;
+    do {
+        spy_status s = spy_poll_reload(w->device, 0, &info);
+        if (s != SPY_OK) *status = s;
+        sum.reloaded += info.reloaded;
+        sum.failed += info.failed;
+    } while (info.compiling);
+    return sum;
+}
+
+// A frame loop: poll, call. While the new code is read, and while its kernel is made, frames run the old kernel; no frame
+// compiles, loads or waits. spy_prepared_ready() tells which is which. A broken edit is no more than an error.
+static void test_reload_in_background(void **state) {
+    static world w;
+    (void)state;
+    world_open(&w);
+    spy_module *m = world_load(&w, "m.slang");
+    spy_function *f = spy_find_function(m, "f");
+    spy_tensor *x = world_tensor(&w, 16), *y = world_tensor(&w, 16);
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y));
+    spy_prepared *p = spy_prepare(f, args, NULL);
+    assert_non_null(p);
+    WORKS(spy_call_prepared(p, args));
+    WORKS(spy_call_prepared(p, args));
+    spy_reload_info info;
+    spy_status status;
+    w.steps_of_owner = w.blocks_of_owner = 0;
+    int passes = w.files.passes_of_owner + w.kernels.passes_of_owner;
+    for (int edit = 0; edit < 3; edit++) {
+        static const char *const texts[3] = { "float f(float x) { return x + 2; }\n", "float f(float x) { return x + ; }\n",
+                                              "float f(float x) { return x * 2; }\nfloat more(float x) { return x; }\n" };
+        bool broken = edit == 1;
+        const void *old = (WORKS(spy_call_prepared(p, args)), last_kernel(&w));
+        gate_set(&w.files, true);
+        gate_set(&w.kernels, true);
+        world_write(&w, texts[edit]);
+        WORKS(spy_poll_reload(w.device, 0, &info));
+        assert_int_equal(info.compiling, 1);
+        gate_wait(&w.files);
+        for (int i = 0; i < 100; i++) { // its text is being read
+            WORKS(spy_poll_reload(w.device, 0, &info));
+            assert_true(info.compiling == 1 && !info.reloaded && !info.failed);
+            WORKS(spy_prepared_ready(p));
+            WORKS(spy_call_prepared(p, args));
+            assert_ptr_equal(last_kernel(&w), old);
+        }
+        gate_set(&w.files, false);
+        if (broken) {
+            info = poll_all(&w, &status);
+            assert_true(info.failed == 1 && !info.reloaded);
+            assert_int_equal(status, SPY_ERROR_COMPILE);
+            spy_error error = spy_take_error(w.device);
+            assert_non_null(strstr(error.message, "m.slang"));
+            WORKS(spy_prepared_ready(p));
+            WORKS(spy_call_prepared(p, args));
+            assert_ptr_equal(last_kernel(&w), old);
+            continue;
+        }
+        do WORKS(spy_poll_reload(w.device, 0, &info));
+        while (!info.reloaded);
+        gate_wait(&w.kernels);
+        for (int i = 0; i < 100; i++) { // its kernel is being made
+            WORKS(spy_poll_reload(w.device, 0, &info));
+            assert_int_equal(info.compiling, 1);
+            assert_int_equal(spy_prepared_ready(p), SPY_ERROR_NOT_READY);
+            WORKS(spy_call_prepared(p, args));
+            assert_ptr_equal(last_kernel(&w), old);
+        }
+        gate_set(&w.kernels, false);
+        while ((status = spy_prepared_ready(p)) == SPY_ERROR_NOT_READY) spyi_thread_pause();
+        WORKS(status);
+        WORKS(spy_call_prepared(p, args));
+        assert_ptr_not_equal(last_kernel(&w), old);
+        info = poll_all(&w, &status);
+        assert_true(status == SPY_OK && !info.reloaded && !info.failed);
+    }
+    assert_int_equal(w.steps_of_owner, 0);
+    assert_int_equal(w.files.passes_of_owner + w.kernels.passes_of_owner, passes);
+    print_message("the frame loop waited %d times\n", w.blocks_of_owner); // for its turn, a microsecond each
+    assert_int_equal(spy_take_error(w.device).code, SPY_OK);
+    // A call that the old kernel cannot make waits for the new one.
+    gate_set(&w.kernels, false);
+    world_write(&w, "float f(float x) { return x - 7; }\n");
+    do WORKS(spy_poll_reload(w.device, 0, &info));
+    while (!info.reloaded);
+    spy_tensor *large = world_tensor(&w, 17), *odd = world_tensor(&w, 17);
+    WORKS(spy_call_prepared(p, SPY_ARGS(spy_arg_tensor("x", large), spy_arg_tensor("_result", odd))));
+    // A function that was found while its module was compiled, one that a call compiles meanwhile, a device that goes.
+    gate_set(&w.files, true);
+    world_write(&w, "float f(float x) { return x - 8; }\nfloat more(float x) { return x; }\n");
+    WORKS(spy_poll_reload(w.device, 0, &info));
+    gate_wait(&w.files);
+    gate_set(&w.files, false);
+    spy_function *new_one = spy_find_function(m, "more"); // may be too early
+    if (!new_one) spy_take_error(w.device);
+    while (!info.reloaded) WORKS(spy_poll_reload(w.device, 0, &info));
+    assert_non_null(new_one = spy_find_function(m, "more"));
+    WORKS(spy_call(new_one, args));
+    WORKS(spy_reload_changed(w.device, 0, &info));
+    WORKS(spy_prepared_ready(p));
+    world_write(&w, "float f(float x) { return x - 9; }\n");
+    WORKS(spy_poll_reload(w.device, 0, &info));
+    world_close(&w);
+}
+
 // >>fork
 
 #if !defined(__SANITIZE_THREAD__) // which does not survive a fork with threads
@@ -514,6 +910,8 @@ int main(void) {
         cmocka_unit_test(test_call_backs),
         cmocka_unit_test(test_dump_directory),
         cmocka_unit_test(test_copied_tensor),
+        cmocka_unit_test(test_loader),
+        cmocka_unit_test(test_reload_in_background),
 #if !defined(__SANITIZE_THREAD__)
         cmocka_unit_test(test_fork),
 #endif
