@@ -506,12 +506,12 @@ static void world_step(const char *step, bool finished, void *user) {
     (void)step;
     (void)finished;
     world *w = (world *)user;
-    w->steps_of_owner += pthread_equal(w->owner, pthread_self()) != 0;
+    if (pthread_equal(w->owner, pthread_self())) w->steps_of_owner++;
 }
 
 static void world_block(bool begins, void *user) {
     world *w = (world *)user;
-    w->blocks_of_owner += begins && pthread_equal(w->owner, pthread_self());
+    if (begins && pthread_equal(w->owner, pthread_self())) w->blocks_of_owner++;
 }
 
 static spy_status world_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
