@@ -1521,7 +1521,6 @@ typedef struct spy_arg spy_arg;
 struct spy_result;
 
 #define SPY_MAP_WHOLE 255u
-#define SPY_MAP_VALUE 254u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1561,8 +1560,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
-                               // SPY_MAP_VALUE: see spy_map_value()
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -1685,9 +1683,6 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
-// `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
-// over as any array is: two of 3 floats for f(float, float) make 3 calls.
-spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
 spy_arg spy_cast(spy_arg arg, const char *type);
@@ -1766,9 +1761,7 @@ typedef struct spy_uint3 {
 // TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
 // components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
 // stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
-// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
-// spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
-// thread_count must have one dimension.
+// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f).
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
@@ -13958,11 +13951,6 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 
 // >>how an argument is run over
 
-spy_arg spy_map_value(spy_arg arg) {
-    arg.map_count = SPY_MAP_VALUE;
-    return arg;
-}
-
 // As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
@@ -19537,7 +19525,6 @@ typedef struct spyi_value {
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
     bool whole;           // an explicit mapping of no dimensions
-    bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -19639,8 +19626,6 @@ typedef struct spyi_fit {
 
 // Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
-// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
-SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
 // Host data: scalars are converted as they are copied, so more is possible.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
@@ -19974,8 +19959,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        v->one_value = arg->map_count == SPY_MAP_VALUE;
-        v->whole = arg->map_count == SPY_MAP_WHOLE || v->one_value;
+        v->whole = arg->map_count == SPY_MAP_WHOLE;
         if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
@@ -20441,13 +20425,6 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
 
 #define SPYI_NO_FIT UINT32_MAX
 
-typedef enum spyi_fit_use {
-    SPYI_USE_HOST,  // host data that is copied
-    SPYI_USE_LOAD,  // device memory that a kernel loads
-    SPYI_USE_STORE, // device memory that a kernel stores to and does not load
-    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
-} spyi_fit_use;
-
 static bool spyi_dtype_is_float(spy_dtype d) {
     return d >= SPY_FLOAT16;
 }
@@ -20478,28 +20455,15 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     return 9;
 }
 
-// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
-static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
-    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
-}
-
-static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
-    switch (use) {
-    case SPYI_USE_HOST: return spyi_host_cost(element, type);
-    case SPYI_USE_LOAD: return spyi_memory_cost(element, type);
-    case SPYI_USE_STORE: return spyi_stored_cost(type, element);
-    default: return element == type ? 0 : SPYI_NO_FIT;
-    }
-}
-
-static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_fit_use use, spyi_fit *fit) {
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output,
+                          spyi_fit *fit) {
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
     if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
     if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
         spyi_fit inner;
-        if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
+        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
         fit->cost = inner.cost;
         fit->consumed = inner.consumed + 1;
@@ -20512,9 +20476,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
                          element->kind == SPYI_TYPE_MATRIX;
     if (!plain || !plain_element) return false;
-    fit->cost = spyi_cost(use, element->scalar, type->scalar);
-    if (fit->cost == SPYI_NO_FIT) return false;
-    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX) return false; // see spyi_leaf_strides
+    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
+                     : spyi_memory_cost(element->scalar, type->scalar);
+    if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
         fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
@@ -20526,15 +20490,11 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
 }
 
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_LOAD, fit);
+    return spyi_fit_type(element, type, false, output, fit);
 }
 
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_HOST, fit);
-}
-
-SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit) {
-    return spyi_fit_type(element, type, SPYI_USE_STORE, fit);
+    return spyi_fit_type(element, type, true, output, fit);
 }
 
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
@@ -20562,7 +20522,6 @@ typedef struct spyi_attempt {
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
     bool whole;  // one value of a shader parameter, not by element
-    bool spread; // values of spy_map_value() may be run over
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     uint32_t pair; // number of the gradient that the next value was given with; 0: none
@@ -20730,14 +20689,10 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
-    if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
-        spyi_text got = { NULL, 0, 0 };
-        spyi_value_text(v, &got);
-        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path, leaf->type->display,
-                spyi_text_str(&got), v->one_value ? "" : ", whose mapping names no dimension to run it over");
-        spyi_text_free(&got);
-        return false;
-    }
+    if (v->whole && leaf->batch_rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -20777,42 +20732,30 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     return true;
 }
 
-// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
-static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
-    const spyi_type *inner = leaf->type, *held = v->type;
-    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
-    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar && inner->scalar && held->scalar != inner->scalar;
-    if (!numbers) return "";
-    const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
-    if (leaf->out && leaf->in) snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
-    else if (leaf->out) snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
-    else
-        snprintf(text, size, "; a tensor's numbers are not converted from %s to %s, which could change them: create it with desc.dtype %s",
-                 from, to, to);
-    return text;
-}
-
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
-    char why[192];
-    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in;
-    bool fits = stored ? spyi_fit_stored(v->type, type, &fit)
-                : host ? spyi_fit_host(v->type, type, leaf->out, &fit)
-                       : spyi_fit_memory(v->type, type, leaf->out, &fit);
-    if (!fits) return spyi_mismatch(a, path, type, v, spyi_why_no_fit(leaf, v, why, sizeof why));
+    bool host = v->kind == SPY_ARG_ARRAY;
+    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit)
+                     : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    if (!fits) {
+        bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
+        return spyi_mismatch(a, path, type, v,
+                             device_double ? "; device float64 is not converted: make a float32 tensor"
+                             : leaf->out   ? "; outputs are not converted"
+                                           : "");
+    }
     if (!spyi_set_batch(a, leaf, v, &fit)) return false;
     a->cost += fit.cost;
     if (!host) {
         leaf->source = SPYI_SOURCE_TENSOR;
         leaf->element = v->type;
-    } else if (leaf->batch_rank == 0 && !(stored && fit.cost)) {
+    } else if (leaf->batch_rank == 0) {
         leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_INLINE;
-    } else { // converted while it is uploaded, or when the kernel stores it
+    } else { // converted while it is uploaded
         leaf->source = SPYI_SOURCE_UPLOAD;
-        const spyi_type *scalar = stored ? v->type : type;
+        const spyi_type *scalar = type;
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
@@ -20901,27 +20844,26 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// T[]: its own address and count, besides what its elements are.
-static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, int32_t node) {
+// T[]: its own address and count, besides what its elements are; as many fields as the value has.
+static spyi_field *spyi_unsized_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                       const char *path, int32_t node) {
+    uint32_t count = a->values->items[index].child_count;
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
-    if (!leaf) return false;
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!leaf || !fields) {
+        free(fields);
+        return NULL;
+    }
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = spyi_kind_of_unsized();
     leaf->field_size = SPYI_UNSIZED_BYTES;
-    return true;
-}
-
-// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
-static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
-    char(*names)[16];
-    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
-    if (!fields) return NULL;
     names = (char(*)[16])(void *)(fields + count + 1);
     for (uint32_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];
-        fields[i].type = element;
+        fields[i].type = type->fields[0].type;
     }
     return fields;
 }
@@ -20982,7 +20924,8 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
                            fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s%s%s", path, fields[f].name[0] == '[' ? "" : ".", fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
+                          fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
             good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
@@ -21019,17 +20962,12 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (type->kind == SPYI_TYPE_VECTOR)
         return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
                                    out, node);
-    bool unsized = spyi_type_is_unsized(type), array = type->kind == SPYI_TYPE_ARRAY;
-    const spyi_value *v = &a->values->items[index];
-    if (!unsized && !array)
+    if (!spyi_type_is_unsized(type))
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
-    if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
-        return spyi_mismatch(a, path, type, v, "; it takes a struct without names of fields, one for each element");
-    if (unsized && !spyi_add_unsized(a, index, type, path, node))
-        return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
+    spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
     if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    bool good = spyi_bind_to_fields(a, index, type, fields, v->child_count, path, in, out, node);
+    bool good =
+        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
     free(fields);
     return good;
 }
@@ -21167,34 +21105,17 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
-// Without the one for the result.
-static uint32_t spyi_argument_count(const spyi_values *values) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
-        count += !values->items[i].name || strcmp(values->items[i].name, "_result") != 0;
-    return count;
-}
-
-// A name that no parameter has, and those that are near.
-static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, const char *name) {
-    spyi_near near_names;
-    spyi_text text = { NULL, 0, 0 };
-    memset(&near_names, 0, sizeof near_names);
-    near_names.wanted = name;
-    for (uint32_t p = 0; p < signature->param_count; p++) spyi_near_offer(&near_names, signature->params[p].name);
-    if (signature->result->kind != SPYI_TYPE_VOID) spyi_near_offer(&near_names, "_result");
-    spyi_near_text(&near_names, &text);
-    spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'%s", name, spyi_text_str(&text));
-    spyi_text_free(&text);
-    return false;
-}
-
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
     for (uint32_t p = 0; p < n; p++) of_param[p] = -1;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
+        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
+    if (count > n)
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -21209,10 +21130,9 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no_parameter(a, signature, name);
-        } else if (position++ >= n) {
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n,
-                           spyi_argument_count(values));
+            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
+        } else {
+            position++;
         }
         if (of_param[p] >= 0)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
@@ -21501,22 +21421,6 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
     return whole ? whole : type;
 }
 
-// An argument from which the type of a generic or interface-typed parameter cannot be told.
-static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
-    spyi_text got = { NULL, 0, 0 };
-    spyi_value_text(v, &got);
-    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
-    if (v->cast)
-        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
-    else
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
-                                                  : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                                                    "say which with spy_cast",
-                p->name, p->type->display, spyi_text_str(&got));
-    spyi_text_free(&got);
-    return false;
-}
-
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result) {
     spyi_search q;
@@ -21538,7 +21442,10 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no_view(a, &open->params[p], v);
+            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
+                               "be passed (textures, samplers)",
+                               open->params[p].name, open->params[p].type->display);
         } else {
             if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
@@ -21618,9 +21525,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads. `spread`: values of spy_map_value() may be run over.
-static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread, spyi_bound *bound,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -21643,7 +21549,6 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         attempt.unit = function->module->unit;
         attempt.types = function->object.device->types;
         attempt.values = values;
-        attempt.spread = spread;
         attempt.bound.strict = function->module->strict_broadcasting;
         attempt.bound.mode = spyi_mode_of(values);
         attempt.bound.dispatch = values->threads != NULL;
@@ -21735,17 +21640,6 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
     spyi_text_free(&twins);
-    return status;
-}
-
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
-                             spyi_text *error) {
-    bool may_spread = false;
-    for (uint32_t i = 0; i < values->count; i++) may_spread = may_spread || values->items[i].one_value;
-    spyi_text first = { NULL, 0, 0 };
-    spy_status status = spyi_bind_best(function, values, false, bound, may_spread ? &first : error);
-    if (status != SPY_OK && may_spread) status = spyi_bind_best(function, values, true, bound, error);
-    spyi_text_free(&first);
     return status;
 }
 
@@ -22070,8 +21964,6 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.
 SPYI_FN const char *spyi_spell(const spyi_type *type);
-// A field of the variable `parent`, or an element of an array.
-SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
@@ -22199,11 +22091,6 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
-// A field of the variable `parent`, or an element of an array.
-SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
-    spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
-}
-
 // As a type is declared in memory: bare bools are integers there.
 static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
@@ -22225,23 +22112,15 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
     else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
-// A value of a type with scalars of `from` as it is stored in memory type `to`.
-static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to, const char *expression,
+// A value of type `from` as it is stored; outputs never change scalars otherwise.
+static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
                              spyi_text *out) {
-    bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
-    if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
+    if (!spyi_bare_bool(from)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(s, to, out);
+        spyi_spell_memory(s, from, out);
         spyi_text_add(out, "(%s)", expression);
     }
-}
-
-// The type of a leaf's scalars, as the function has them.
-static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
-    const spyi_type *type = leaf->type;
-    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return type->scalar;
 }
 
 // >>how a leaf is walked
@@ -22380,7 +22259,7 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
             spyi_text_add(&name, "p");
         if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
-            char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
+            char put = *c == '.' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
         for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
@@ -22601,7 +22480,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -22639,8 +22518,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text *to = store ? &line : &value_text;
             spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
                           index, memory->columns, c);
-            if (store)
-                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part), "xyzw"[c]);
+            if (store) spyi_text_add(to, " = %s.%c; ", spyi_text_str(&part), "xyzw"[c]);
         }
         if (store) {
             spyi_text_add(&line, "}");
@@ -22653,7 +22531,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(s, spyi_leaf_dtype(leaf), memory, spyi_text_str(&part), &line);
+        spyi_spell_store(s, type, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -23015,11 +22893,10 @@ static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, cons
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
-        spyi_spell_field(to, child, &field);
+        spyi_text_add(&field, "%s.%s", to, child->name);
         if (before && child->leaf < 0 &&
             child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
-            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
+            spyi_text_add(&part, "%s_%s", to, child->name);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
             spyi_emit_fields(s, node->first + i, part.data, true, out);
             spyi_text_add(out, "    %s = %s;\n", field.data, part.data);
@@ -23627,7 +23504,7 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_spell_field(lvalue, child, &field);
+        spyi_text_add(&field, "%s.%s", lvalue, child->name);
         spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
         spyi_text_free(&field);
     }
@@ -25208,11 +25085,6 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
 
-// dispatch.c
-#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
-// Whether the device can run a [CudaKernel]; false: `error` says why not.
-SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
-
 // >>call/list.h ---------------------------------------------------------------------------------------------
 
 // A command list inside: operations with all that repeating them takes, packed into three arrays.
@@ -26014,16 +25886,6 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
 
 // >>plans
 
-// What a call of a [CudaKernel] needs besides arguments that fit.
-static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values, spyi_text *error) {
-    if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
-    if (values->thread_count.rank == 1) return SPY_OK;
-    spyi_text_add(error, "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
-                         "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
-                  values->thread_count.rank ? "one of more dimensions" : "none");
-    return SPY_ERROR_INVALID_ARGUMENT;
-}
-
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
     spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
@@ -26046,14 +25908,13 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
-    bool cuda_kernel = status == SPY_OK && !values->threads &&
-                       spyi_unit_is_cuda_kernel(function->module->unit, function->name);
-    if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
+    if (status == SPY_OK && !values->threads &&
+        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
+        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
+        status = SPY_ERROR_UNSUPPORTED;
+    }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
-    // It finds its element by its thread's number, so that each element needs a thread of its own.
-    uint32_t *group = plan->bound.options.threads;
-    if (cuda_kernel && status == SPY_OK && !group[0]) group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -28424,14 +28285,6 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     return &function->entry;
 }
 
-SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
-    const spyi_limits *limits = &function->object.device->base->limits;
-    if (limits->target == SPYI_TARGET_CUDA) return true;
-    spyi_text_add(error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
-                  limits->info.name, limits->info.backend);
-    return false;
-}
-
 // The user's arguments and one for each parameter that the system fills.
 static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
     const spyi_signature *signature = &function->overloads.items[0];
@@ -28462,12 +28315,12 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
-    spyi_text problem = { NULL, 0, 0 };
-    if (entry->cuda_kernel && !spyi_cuda_kernel_runs(function, &problem)) {
-        spyi_fail(ctx, SPY_ERROR_UNSUPPORTED, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
-        spyi_text_free(&problem);
-        return SPY_ERROR_UNSUPPORTED;
-    }
+    if (entry->cuda_kernel && function->object.device->base->limits.target != SPYI_TARGET_CUDA)
+        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
+                         "%s: %s: it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of "
+                         "backend %s",
+                         name, function->name, function->object.device->base->limits.info.name,
+                         function->object.device->base->limits.info.backend);
     if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
         return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
                          "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
@@ -28503,7 +28356,7 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
                            !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
+        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
         spy_args list;
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
@@ -29090,11 +28943,11 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// A node, then its fields. `parent`: path, or "".
+// A node, then its fields. `parent`: path with a final '.', or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s%s%s", parent, !parent[0] || node->name[0] == '[' ? "" : ".", node->name);
+    spyi_text_add(&path, "%s%s", parent, node->name);
     out->path = spyi_keep_string(r, spyi_text_str(&path));
     out->type = spyi_keep_string(r, node->type->display);
     out->direction = !node->out ? SPY_DIRECTION_DEFAULT : node->in ? SPY_DIRECTION_INOUT : SPY_DIRECTION_OUT;
@@ -29107,6 +28960,7 @@ static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const ch
         out->argument = spyi_keep_string(r, spyi_text_str(&text));
         spyi_text_free(&text);
         out->kind = SPY_ARG_STRUCT;
+        spyi_text_add(&path, ".");
         for (uint32_t f = 0; f < node->count; f++)
             spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
     }

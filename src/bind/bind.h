@@ -15,7 +15,6 @@ typedef struct spyi_value {
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
     bool whole;           // an explicit mapping of no dimensions
-    bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -117,8 +116,6 @@ typedef struct spyi_fit {
 
 // Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
-// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
-SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
 // Host data: scalars are converted as they are copied, so more is possible.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.

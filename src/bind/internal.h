@@ -14,7 +14,6 @@ typedef struct spyi_attempt {
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
     bool whole;  // one value of a shader parameter, not by element
-    bool spread; // values of spy_map_value() may be run over
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     uint32_t pair; // number of the gradient that the next value was given with; 0: none
