@@ -208,6 +208,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     bool explained = error.size != 0;
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
+    bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
     spyi_step_in(device, &outside);
     if (status != SPY_OK) {
         spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
@@ -215,6 +216,13 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     } else if (overloads.count == 0) {
         spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function, module->name,
                   name, explained ? ": " : "", spyi_text_str(&error));
+    } else if (hidden) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
+                  "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+                  "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+                  "function, before its struct if it is a method, and before the fields and types that calls "
+                  "use",
+                  function, name, module->name);
     } else if ((found = spyi_known_function(module, name)) == NULL) { // no other thread has found it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
@@ -264,11 +272,15 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
 }
 
 const char *spy_function_name(const spy_function *function) {
-    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->name : "";
+    if (spyi_as(function, SPYI_KIND_FUNCTION)) return function->name;
+    spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_function_name");
+    return "";
 }
 
 spy_module *spy_function_module(const spy_function *function) {
-    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->module : NULL;
+    if (spyi_as(function, SPYI_KIND_FUNCTION)) return function->module;
+    spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_function_module");
+    return NULL;
 }
 
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name) {

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1 // barriers
 #include "data_test.h"
 #include "hold_slang.h"
+#include <dirent.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -338,20 +339,28 @@ static void test_call_backs(void **state) {
 
 // >>the folder for kernels
 
+typedef struct changer {
+    char folder[32];
+    spyi_atomic stop;
+} changer;
+
 static void *change_directory(void *user) {
-    for (int i = 0; !spyi_atomic_load((spyi_atomic *)user); i++)
-        spy_set_dump_directory(device, i % 2 ? "/nowhere/at/all" : NULL);
+    changer *c = (changer *)user;
+    for (int i = 0; !spyi_atomic_load(&c->stop); i++) spy_set_dump_directory(device, i % 2 ? c->folder : NULL);
     return NULL;
 }
 
 // Compile threads read the folder while it is set; under ThreadSanitizer or AddressSanitizer this is a race that shows.
 static void test_dump_directory(void **state) {
     (void)state;
-    spyi_atomic stop = { 0 };
+    changer c;
+    memset(&c, 0, sizeof c);
+    snprintf(c.folder, sizeof c.folder, "/tmp/spy_threads_XXXXXX");
+    assert_non_null(mkdtemp(c.folder));
     const spy_prepare_desc async = { .async = true };
     pthread_t thread;
     spy_tensor *x = floats(4), *y = floats(4);
-    pthread_create(&thread, NULL, change_directory, &stop);
+    pthread_create(&thread, NULL, change_directory, &c);
     for (int i = 0; i < 3; i++) {
         spy_module *m = module_of("float f(float x) { return x + 2; }\n");
         spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y));
@@ -362,9 +371,18 @@ static void test_dump_directory(void **state) {
         spy_release_prepared(p);
         spy_release_module(m);
     }
-    spyi_atomic_store(&stop, 1);
+    spyi_atomic_store(&c.stop, 1);
     pthread_join(thread, NULL);
     GOOD(spy_set_dump_directory(device, NULL));
+    DIR *folder = opendir(c.folder); // with what happened to be written
+    assert_non_null(folder);
+    for (struct dirent *file = readdir(folder); file; file = readdir(folder)) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", c.folder, file->d_name);
+        if (file->d_name[0] != '.') unlink(path);
+    }
+    closedir(folder);
+    assert_int_equal(rmdir(c.folder), 0);
     spy_release_tensor(x);
     spy_release_tensor(y);
 }
