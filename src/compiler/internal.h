@@ -93,7 +93,7 @@ struct spyi_compiler {
     spyi_sl_stored
         *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library; // NULL until the first unit
-    uint32_t unit_count;            // ever made
+    spyi_atomic unit_count;         // ever made
     spyi_sl_source_files files;
     spy_file_hook hook;
     spyi_sl_loading *loading; // NULL: no unit is
