@@ -331,7 +331,9 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
 SPYI_FN void spyi_reload_abandon(spy_device *device) {
     spyi_reload_job *job = device->reload_job;
     if (!job) return;
+    spyi_block(&device->ctx, true);
     spyi_reload_join(job);
+    spyi_block(&device->ctx, false);
     for (size_t i = 0; i < job->count; i++) {
         if (job->parts[i].module->fresh) spyi_unit_release(job->parts[i].module->fresh);
         job->parts[i].module->fresh = NULL;

@@ -288,6 +288,12 @@ static void back_step(const char *step, bool finished, void *user) {
     (void)finished;
     call_back((back *)user);
 }
+static bool back_open(const char *path, spy_file *file, void *user) { // while the compiler is kept
+    (void)path;
+    (void)file;
+    call_back((back *)user);
+    return false;
+}
 static void back_block(bool begins, void *user) {
     (void)begins;
     call_back((back *)user);
@@ -296,7 +302,7 @@ static void back_block(bool begins, void *user) {
 // A callback that uses its device from within a call is refused, heard of and kept: it neither hangs nor calls for ever.
 static void test_call_backs(void **state) {
     (void)state;
-    for (int way = 0; way < 6; way++) {
+    for (int way = 0; way < 8; way++) {
         back b;
         spy_device_desc desc;
         spyi_null_desc null_desc = data_defaults();
@@ -304,11 +310,13 @@ static void test_call_backs(void **state) {
         memset(&desc, 0, sizeof desc);
         desc.backend = spyi_null_backend();
         desc.backend_desc = &null_desc;
-        desc.single_threaded = way >= 3;
+        desc.single_threaded = way >= 4;
         desc.log.func = back_log;
         desc.log.user_data = desc.progress.user_data = desc.blocking.user_data = &b;
-        if (way % 3 == 1) desc.progress.func = back_step;
-        if (way % 3 == 2) desc.blocking.func = back_block;
+        if (way % 4 == 1) desc.progress.func = back_step;
+        if (way % 4 == 2) desc.blocking.func = back_block;
+        if (way % 4 == 3) desc.files.open = back_open;
+        desc.files.user_data = &b;
         spy_device *d = spy_create_device(&desc);
         assert_non_null(d);
         spy_module_desc md;
@@ -319,11 +327,13 @@ static void test_call_backs(void **state) {
         b.f = spy_find_function(m, "f");
         b.device = d;
         float y;
-        if (way % 3 == 0) { // an error, which the log is told of from within the call
+        if (way % 4 == 0) { // an error, which the log is told of from within the call
             assert_int_equal(spy_call(b.f, SPY_NO_ARGS), SPY_ERROR_INVALID_ARGUMENT);
             spy_take_error(d);
-        } else { // a kernel is compiled, and its result waited for
-            assert_int_equal(spy_call(b.f, SPY_ARGS(spy_arg_f32("x", 1), spy_out_f32("_result", &y))), SPY_OK);
+        } else { // a kernel is compiled, and its result waited for; or a module is loaded
+            md.source = "import nothing;\nfloat f(float x) { return x; }\n";
+            if (way % 4 == 3) assert_null(spy_load_module(d, &md));
+            else assert_int_equal(spy_call(b.f, SPY_ARGS(spy_arg_f32("x", 1), spy_out_f32("_result", &y))), SPY_OK);
             spy_error error = spy_take_error(d);
             assert_int_equal(error.code, SPY_ERROR_BUSY);
             assert_non_null(strstr(error.message, "spy_wait: this thread is in a call of device 'device' already"));
@@ -806,6 +816,32 @@ static void test_reload_in_background(void **state) {
     while (!info.reloaded);
     spy_tensor *large = world_tensor(&w, 17), *odd = world_tensor(&w, 17);
     WORKS(spy_call_prepared(p, SPY_ARGS(spy_arg_tensor("x", large), spy_arg_tensor("_result", odd))));
+    // More prepared calls than threads that compile at a time: all of them get their new code.
+    spy_prepared *many[6];
+    spy_args of_rank[6];
+    spy_arg items[6][2];
+    for (uint32_t i = 0; i < 6; i++) {
+        spy_tensor_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.shape.rank = i + 1;
+        for (uint32_t d = 0; d <= i; d++) desc.shape.dims[d] = 2;
+        spy_tensor *t = spy_create_tensor(w.device, &desc);
+        items[i][0] = spy_arg_tensor("x", t);
+        items[i][1] = spy_arg_tensor("_result", spy_create_tensor(w.device, &desc));
+        of_rank[i].items = items[i];
+        of_rank[i].count = 2;
+        many[i] = spy_prepare(f, of_rank[i], NULL);
+        assert_non_null(many[i]);
+    }
+    w.steps_of_owner = 0;
+    world_write(&w, "float f(float x) { return x - 71; }\n");
+    info = poll_all(&w, &status);
+    assert_true(status == SPY_OK && info.reloaded == 1);
+    for (int i = 0; i < 6; i++) {
+        WORKS(spy_prepared_ready(many[i]));
+        WORKS(spy_call_prepared(many[i], of_rank[i]));
+    }
+    assert_int_equal(w.steps_of_owner, 0);
     // A function that was found while its module was compiled, one that a call compiles meanwhile, a device that goes.
     gate_set(&w.files, true);
     world_write(&w, "float f(float x) { return x - 8; }\nfloat more(float x) { return x; }\n");
