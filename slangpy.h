@@ -19458,7 +19458,9 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
 SPYI_FN void spyi_reload_abandon(spy_device *device) {
     spyi_reload_job *job = device->reload_job;
     if (!job) return;
+    spyi_block(&device->ctx, true);
     spyi_reload_join(job);
+    spyi_block(&device->ctx, false);
     for (size_t i = 0; i < job->count; i++) {
         if (job->parts[i].module->fresh) spyi_unit_release(job->parts[i].module->fresh);
         job->parts[i].module->fresh = NULL;
@@ -29180,6 +29182,7 @@ struct spy_prepared {
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
     bool running;    // a thread has not been joined yet
+    bool queued;     // for a thread, after a reload
     spyi_thread thread;
     spyi_outside outside; // the thread's
     spyi_atomic finished; // set by the thread at its end
@@ -29405,6 +29408,10 @@ static void spyi_prepare_join(spy_prepared *p) {
 static void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
     spyi_outside waiting;
+    if (p->queued) { // it is wanted now
+        p->queued = false;
+        (void)spyi_prepare_start(p);
+    }
     spyi_atomic_add(&p->object.references, 1);
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
@@ -29520,19 +29527,42 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
 
 // >>reloads
 
+// A program may have prepared thousands: few threads at a time, each of which is started within a frame.
+#define SPYI_MOST_RENEWING 4
+
+static bool spyi_prepared_is_renewed(const spy_prepared *p) {
+    return p->queued || (p->running && spyi_prepared_outdated(p));
+}
+
+static void spyi_prepared_start_queued(spy_device *device) {
+    int running = 0;
+    spy_prepared *p;
+    for (p = device->prepared; p; p = p->next) running += p->running;
+    for (p = device->prepared; p && running < SPYI_MOST_RENEWING; p = p->next) {
+        if (!p->queued) continue;
+        p->queued = false;
+        running += spyi_prepare_start(p); // without a thread the next call compiles
+    }
+}
+
 SPYI_FN void spyi_prepared_reloaded(spy_device *device) {
     for (spy_prepared *p = device->prepared; p; p = p->next)
-        if (!p->running && spyi_prepared_outdated(p)) (void)spyi_prepare_start(p);
+        if (!p->running && spyi_prepared_outdated(p)) p->queued = true;
+    spyi_prepared_start_queued(device);
 }
 
 SPYI_FN void spyi_prepared_collect(spy_device *device) {
-    for (spy_prepared *p = device->prepared; p; p = p->next)
+    bool queued = false;
+    for (spy_prepared *p = device->prepared; p; p = p->next) {
         if (p->running && spyi_atomic_load(&p->finished)) spyi_prepare_join(p);
+        queued = queued || p->queued;
+    }
+    if (queued) spyi_prepared_start_queued(device);
 }
 
 SPYI_FN bool spyi_prepared_renewing(const spy_device *device) {
     const spy_prepared *p = device->prepared;
-    while (p && !(p->running && spyi_prepared_outdated(p))) p = p->next;
+    while (p && !spyi_prepared_is_renewed(p)) p = p->next;
     return p != NULL;
 }
 
@@ -29541,7 +29571,12 @@ SPYI_FN bool spyi_prepared_compiles(spy_prepared *p) {
 }
 
 SPYI_FN void spyi_prepared_finish_all(spy_device *device) {
-    for (spy_prepared *p = device->prepared; p; p = p->next) spyi_prepare_join(p);
+    spyi_block(&device->ctx, true);
+    for (spy_prepared *p = device->prepared; p; p = p->next) {
+        p->queued = false;
+        spyi_prepare_join(p);
+    }
+    spyi_block(&device->ctx, false);
 }
 
 // >>calls
@@ -29559,8 +29594,9 @@ spy_status spy_prepared_ready(spy_prepared *prepared) {
     spy_status entered = spyi_enter(prepared, SPYI_KIND_PREPARED, name);
     if (entered != SPY_OK) return entered;
     spy_device *device = prepared->object.device;
-    if (prepared->running && spyi_atomic_load(&prepared->finished)) spyi_prepare_join(prepared);
-    bool compiles = prepared->running || (spyi_prepared_outdated(prepared) && spyi_prepare_start(prepared));
+    spyi_prepared_collect(device);
+    bool compiles = prepared->running || prepared->queued ||
+                    (spyi_prepared_outdated(prepared) && spyi_prepare_start(prepared));
     spy_status status = compiles ? SPY_ERROR_NOT_READY : spyi_prepared_state(prepared, name);
     spyi_leave(device);
     return status;
@@ -29597,9 +29633,10 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
     uint32_t size = values->key_size;
     bool fits = status == SPY_OK && p->plan && spyi_prepared_fits(p->plan, values, &status);
     if (status != SPY_OK) return status;
-    if (p->running && !fits) return SPY_ERROR_NOT_READY;
+    bool renewed = p->running || p->queued;
+    if (renewed && !fits) return SPY_ERROR_NOT_READY;
     values->key_size = size;
-    if (!p->running && (!p->plan || spyi_prepared_outdated(p) || (p->renewed && !fits))) {
+    if (!renewed && (!p->plan || spyi_prepared_outdated(p) || (p->renewed && !fits))) {
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
@@ -29609,16 +29646,16 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
     if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // with the sizes in the key
     if (status == SPY_OK && !fits) return spyi_prepared_mismatch(p->plan, values, error);
     if (status == SPY_OK) status = spyi_run(p->plan, values, NULL, false, NULL, error);
-    if (status == SPY_OK && !p->running) p->renewed = false;
+    if (status == SPY_OK && !renewed) p->renewed = false;
     return status;
 }
 
 // What there is to run: waits for a first compilation, takes over what a thread has finished. An error of the code of
 // today is reported; code that a reload has replaced is made anew by spyi_prepared_run().
 static spy_status spyi_prepared_settle(spy_prepared *p, const char *name) {
-    if (p->running && !p->plan) spyi_prepare_wait(p);
+    if ((p->running || p->queued) && !p->plan) spyi_prepare_wait(p);
     if (p->running && spyi_atomic_load(&p->finished)) spyi_prepare_join(p);
-    if (p->running || spyi_prepared_outdated(p) || p->renewed) return SPY_OK;
+    if (p->running || p->queued || spyi_prepared_outdated(p) || p->renewed) return SPY_OK;
     return spyi_prepared_state(p, name);
 }
 
@@ -29629,19 +29666,19 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_device *device = prepared->object.device;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (prepared->running || !prepared->plan) status = spyi_prepared_settle(prepared, name);
+    if (prepared->running || prepared->queued || !prepared->plan) status = spyi_prepared_settle(prepared, name);
     if (status != SPY_OK) {
         spyi_leave(device);
         return status;
     }
-    bool current = prepared->plan && (prepared->running || !spyi_prepared_outdated(prepared));
+    bool current =
+        prepared->plan && (prepared->running || prepared->queued || !spyi_prepared_outdated(prepared));
     bool again =
         current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
     while (!again) {
         status = spyi_prepared_run(prepared, args, &error);
-        if (status != SPY_ERROR_NOT_READY || error.size || !(prepared->running || spyi_prepared_outdated(prepared)))
-            break;
-        if (prepared->running) spyi_prepare_wait(prepared);
+        if (status != SPY_ERROR_NOT_READY || error.size || !spyi_prepared_outdated(prepared)) break;
+        if (prepared->running || prepared->queued) spyi_prepare_wait(prepared);
     }
     if (status != SPY_OK)
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
