@@ -27,14 +27,14 @@ ifeq ($(flags_$(config)),)
 $(error config=$(config) is not one of release debug asan tsan)
 endif
 
-# stb_ds.h is not ours to warn about: -isystem, where a user may say -I (tests/compile tries both).
+# The examples' stb_image.h is not ours to warn about.
 STD := -std=c11 -Wall -Wextra -Wconversion -Wshadow -Werror
 INCLUDES := -isystem /usr/include/stb
 ALL_CFLAGS = $(STD) $(flags_$(config)) -MMD -MP $(CFLAGS)
 LIBS := -lpthread -ldl -lm
 
 headers := slangpy.h slangpy_vk.h slangpy_cuda.h slangpy_d3d12.h slangpy.hpp
-sources := $(shell awk '!/^\#/ && ($$2 == "impl" || $$2 == "split") && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
+sources := $(shell awk '!/^\#/ && $$2 == "impl" && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
 listed := $(addprefix src/,$(shell awk '!/^\#/ && NF { print $$3 }' src/manifest))
 objects := $(sources:%.c=$B/src/%.o)
 library := $B/libslangpy.a
