@@ -70,6 +70,8 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
+//
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
 // or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
@@ -1395,23 +1397,27 @@ spy_index spy_index_all(void);  // : a whole dimension
 spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
 spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
+// SPY_INDICES(spy_index_at(2), spy_index_rest()): indices for the call that they stand in. As SPY_ARGS they are good until the end of
+// the block in C and of the statement in C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
 #ifdef __cplusplus
 } // extern "C"
 template <size_t N> struct spyi_index_list {
     spy_index items[N];
-    operator spy_indices() const {
-        spy_indices a = { items, N };
-        return a;
+    operator spy_indices() const & {
+        return { items, N };
+    }
+    operator spy_indices() const && {
+        static_assert(N == size_t(-1), "SPY_INDICES(...) is gone at the end of this statement, and spy_indices only points to it: "
+                                       "write auto list = SPY_INDICES(...) and use the list");
+        return { nullptr, 0 };
     }
 };
 template <class... T> inline spyi_index_list<sizeof...(T)> spyi_make_indices(const T &...items) {
-    spyi_index_list<sizeof...(T)> list = { { items... } };
-    return list;
+    return { { items... } };
 }
 #define SPY_INDICES(...) spyi_make_indices(__VA_ARGS__)
 extern "C" {
 #else
-// SPY_INDICES(spy_index_at(2), spy_index_rest()): a spy_indices that lives until the end of its block.
 #define SPY_INDICES(...)                                                                                      \
     ((spy_indices){ (const spy_index[]){ __VA_ARGS__ }, sizeof((spy_index[]){ __VA_ARGS__ }) / sizeof(spy_index) })
 #endif
@@ -2170,7 +2176,7 @@ spy_list_info spy_get_list_info(spy_command_list *list);
 
 // >>api/args_cpp.h ------------------------------------------------------------------------------------------
 
-// C++: SPY_ARGS(...) as an argument of each function that takes spy_args. A list that stands in the call itself lives until the
+// C++: SPY_ARGS(...) as an argument of each function that takes spy_args, and SPY_INDICES(...). A list that stands in the call itself lives until the
 // call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
 
 #ifdef __cplusplus
@@ -2266,6 +2272,10 @@ inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);
+}
+
+template <size_t N> inline spy_tensor *spy_create_indexed(spy_tensor *tensor, const spyi_index_list<N> &list) {
+    return spy_create_indexed(tensor, spy_indices(list));
 }
 
 #endif // __cplusplus

@@ -1,4 +1,4 @@
-// C++: SPY_ARGS(...) as an argument of each function that takes spy_args. A list that stands in the call itself lives until the
+// C++: SPY_ARGS(...) as an argument of each function that takes spy_args, and SPY_INDICES(...). A list that stands in the call itself lives until the
 // call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
 #ifndef SPY_API_ARGS_CPP_H
 #define SPY_API_ARGS_CPP_H
@@ -100,6 +100,10 @@ inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);
+}
+
+template <size_t N> inline spy_tensor *spy_create_indexed(spy_tensor *tensor, const spyi_index_list<N> &list) {
+    return spy_create_indexed(tensor, spy_indices(list));
 }
 
 #endif // __cplusplus

@@ -346,6 +346,10 @@ class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_
     tensor transpose(const spy_dims &order) const {
         return { spy_create_transpose(raw_, order), device_ };
     }
+    // numpy's indexing: indexed(spy_index_at(2), spy_index_rest()).
+    template <class... Index> tensor indexed(const Index &...items) const {
+        return { spy_create_indexed(raw_, SPY_INDICES(items...)), device_ };
+    }
     tensor view(const spy_view_desc &desc) const {
         return { spy_create_view(raw_, &desc), device_ };
     }
