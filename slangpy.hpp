@@ -75,7 +75,8 @@ using error_handler = void (*)(const error &);
 #ifdef SPYI_CPP_EXCEPTIONS
 class exception : public std::runtime_error {
   public:
-    explicit exception(const error &e) : std::runtime_error(e.message), code_(e.code) {}
+    explicit exception(const error &e) : std::runtime_error(e.message), code_(e.code) {
+    }
     spy_status code() const noexcept {
         return code_;
     }
@@ -113,7 +114,8 @@ template <class Scalar, int64_t... Sizes> struct elements {
 };
 // What a type consists of, for arrays and vectors of it. Without a base: unknown.
 template <class T, class = void> struct element {};
-template <class T> struct element<T, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, char>>> : elements<T> {};
+template <class T>
+struct element<T, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, char>>> : elements<T> {};
 
 namespace detail {
 
@@ -131,8 +133,10 @@ template <class T, size_t N> struct row {
 
 } // namespace detail
 
-template <class T, size_t N> struct element<std::array<T, N>, std::enable_if_t<detail::is_element<T>::value>> : detail::row<T, N> {};
-template <class T, size_t N> struct element<T[N], std::enable_if_t<detail::is_element<T>::value>> : detail::row<T, N> {};
+template <class T, size_t N>
+struct element<std::array<T, N>, std::enable_if_t<detail::is_element<T>::value>> : detail::row<T, N> {};
+template <class T, size_t N>
+struct element<T[N], std::enable_if_t<detail::is_element<T>::value>> : detail::row<T, N> {};
 
 namespace detail {
 
@@ -155,14 +159,16 @@ template <class T> using bare = std::remove_cv_t<std::remove_reference_t<T>>;
 // What has data() and size(), of known elements: std::vector, std::span.
 template <class T, class = void> struct is_range : std::false_type {};
 template <class T>
-struct is_range<T, std::void_t<decltype(std::data(std::declval<T &>())), decltype(std::size(std::declval<T &>()))>>
+struct is_range<
+    T, std::void_t<decltype(std::data(std::declval<T &>())), decltype(std::size(std::declval<T &>()))>>
     : is_element<bare<decltype(*std::data(std::declval<T &>()))>> {};
 
 // The scalars at `data`; T may be const.
 template <class T> auto scalars_of(T *data, spy_shape shape) {
     using what = element<std::remove_cv_t<T>>;
     using scalar = typename what::scalar;
-    static_assert(sizeof(T) == sizeof(scalar) * size_t(what::count), "spy::element<T> does not describe all bytes of T");
+    static_assert(sizeof(T) == sizeof(scalar) * size_t(what::count),
+                  "spy::element<T> does not describe all bytes of T");
     what::append(shape);
     struct result {
         std::conditional_t<std::is_const_v<T>, const void *, void *> data;
@@ -226,7 +232,9 @@ template <class T, void (*Release)(T *)> class handle {
     handle(T *raw, owner device) : device_(std::move(device)), raw_(raw) {
         if (raw == nullptr) tell(device_, SPY_ERROR_INTERNAL);
     }
-    handle(handle &&other) noexcept : device_(std::move(other.device_)), raw_(std::exchange(other.raw_, nullptr)) {}
+    handle(handle &&other) noexcept
+        : device_(std::move(other.device_)), raw_(std::exchange(other.raw_, nullptr)) {
+    }
     handle &operator=(handle &&other) noexcept {
         if (this != &other) {
             reset();
@@ -265,7 +273,8 @@ template <class T, void (*Release)(T *)> class handle {
     T *raw_ = nullptr;
 };
 
-template <class T, void (*Release)(T *), void (*Retain)(T *)> class shared_handle : public handle<T, Release> {
+template <class T, void (*Release)(T *), void (*Retain)(T *)>
+class shared_handle : public handle<T, Release> {
   public:
     using handle<T, Release>::handle;
     shared_handle() = default;
@@ -312,7 +321,8 @@ class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_
     }
     // All elements; empty after an error. T is as large as the element, or as its scalars, in C's layout.
     template <class T> std::vector<T> to_vector() const {
-        static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>, "a tensor of bool is read into an array of bool");
+        static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>,
+                      "a tensor of bool is read into an array of bool");
         std::vector<T> values(info().host_size_bytes / sizeof(T));
         if (read(values) != SPY_OK) values.clear();
         return values;
@@ -392,7 +402,8 @@ template <class T> struct named {
 };
 template <class T> auto arg(const char *name, T &&value) {
     // Numbers are copied: a list of them may be kept.
-    using kept = std::conditional_t<std::is_arithmetic_v<detail::bare<T>> || std::is_enum_v<detail::bare<T>>, detail::bare<T>, T>;
+    using kept = std::conditional_t<std::is_arithmetic_v<detail::bare<T>> || std::is_enum_v<detail::bare<T>>,
+                                    detail::bare<T>, T>;
     return named<kept>{ name, std::forward<T>(value) };
 }
 
@@ -409,11 +420,10 @@ template <class T> host_array<T> array(T *data, size_t count) {
 }
 
 // A struct given whole, in C's layout of the Slang type.
-template <class T> struct bytes_of {
-    T value;
-};
+template <class T> struct bytes_of { T value; };
 template <class T> bytes_of<T> bytes(T &&value) {
-    static_assert(std::is_trivially_copyable_v<detail::bare<T>>, "spy::bytes takes a struct without constructors of its own");
+    static_assert(std::is_trivially_copyable_v<detail::bare<T>>,
+                  "spy::bytes takes a struct without constructors of its own");
     return { std::forward<T>(value) };
 }
 
@@ -454,7 +464,8 @@ template <class... A> detail::fields_of<A...> fields(A &&...parts) {
     return { { { std::forward<A>(parts)... }, {} } };
 }
 // A value and its gradient: spy::pair(3.0f, spy::inout(nullptr, dx)).
-template <class Value, class Gradient> detail::pair_of<Value, Gradient> pair(Value &&value, Gradient &&gradient) {
+template <class Value, class Gradient>
+detail::pair_of<Value, Gradient> pair(Value &&value, Gradient &&gradient) {
     return { { { std::forward<Value>(value), std::forward<Gradient>(gradient) }, {} } };
 }
 // Dimension i of the argument becomes dimension dims[i] of the call.
@@ -493,9 +504,11 @@ template <class T> spy_arg to_arg(const char *name, const T &value) {
     else if constexpr (std::is_same_v<T, float>) return spy_arg_f32(name, value);
     else if constexpr (std::is_same_v<T, double>) return spy_arg_f64(name, value);
     else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, char>) {
-        if constexpr (std::is_signed_v<T>) return sizeof(T) <= 4 ? spy_arg_i32(name, int32_t(value)) : spy_arg_i64(name, value);
+        if constexpr (std::is_signed_v<T>)
+            return sizeof(T) <= 4 ? spy_arg_i32(name, int32_t(value)) : spy_arg_i64(name, value);
         else return sizeof(T) <= 4 ? spy_arg_u32(name, uint32_t(value)) : spy_arg_u64(name, value);
-    } else if constexpr (std::is_convertible_v<const T &, const tensor &>) return spy_arg_tensor(name, value.get());
+    } else if constexpr (std::is_convertible_v<const T &, const tensor &>)
+        return spy_arg_tensor(name, value.get());
     else if constexpr (std::is_same_v<T, spy_tensor *>) return spy_arg_tensor(name, value);
     else if constexpr (std::is_same_v<T, packed>) return spy_arg_packed(name, value.get());
     else if constexpr (std::is_same_v<T, spy_arg>) {
@@ -506,8 +519,10 @@ template <class T> spy_arg to_arg(const char *name, const T &value) {
         const auto s = scalars_of_value(value);
         return spy_arg_array(name, s.dtype, s.shape, s.data);
     } else {
-        static_assert(unknown<T>, "no argument is made of this type: numbers, std::array, std::vector, std::span, spy::array(pointer, shape), "
-                                  "spy::tensor, spy::bytes(struct) or spy::fields(...); a vector type of your own needs a spy::element<T>");
+        static_assert(unknown<T>, "no argument is made of this type: numbers, std::array, std::vector, "
+                                  "std::span, spy::array(pointer, shape), "
+                                  "spy::tensor, spy::bytes(struct) or spy::fields(...); a vector type of "
+                                  "your own needs a spy::element<T>");
         return spy_arg();
     }
 }
@@ -550,12 +565,18 @@ inline spy_arg out_data(const char *name, bool both, void *data, size_t size) {
 template <class T> spy_arg out_item(const char *name, bool both, T &to) {
     static_assert(!std::is_const_v<T>, "the call writes it: it must not be const");
     if constexpr (std::is_same_v<T, bool>) return both ? spy_inout_bool(name, &to) : spy_out_bool(name, &to);
-    else if constexpr (std::is_same_v<T, int32_t>) return both ? spy_inout_i32(name, &to) : spy_out_i32(name, &to);
-    else if constexpr (std::is_same_v<T, uint32_t>) return both ? spy_inout_u32(name, &to) : spy_out_u32(name, &to);
-    else if constexpr (std::is_same_v<T, int64_t>) return both ? spy_inout_i64(name, &to) : spy_out_i64(name, &to);
-    else if constexpr (std::is_same_v<T, uint64_t>) return both ? spy_inout_u64(name, &to) : spy_out_u64(name, &to);
-    else if constexpr (std::is_same_v<T, float>) return both ? spy_inout_f32(name, &to) : spy_out_f32(name, &to);
-    else if constexpr (std::is_same_v<T, double>) return both ? spy_inout_f64(name, &to) : spy_out_f64(name, &to);
+    else if constexpr (std::is_same_v<T, int32_t>)
+        return both ? spy_inout_i32(name, &to) : spy_out_i32(name, &to);
+    else if constexpr (std::is_same_v<T, uint32_t>)
+        return both ? spy_inout_u32(name, &to) : spy_out_u32(name, &to);
+    else if constexpr (std::is_same_v<T, int64_t>)
+        return both ? spy_inout_i64(name, &to) : spy_out_i64(name, &to);
+    else if constexpr (std::is_same_v<T, uint64_t>)
+        return both ? spy_inout_u64(name, &to) : spy_out_u64(name, &to);
+    else if constexpr (std::is_same_v<T, float>)
+        return both ? spy_inout_f32(name, &to) : spy_out_f32(name, &to);
+    else if constexpr (std::is_same_v<T, double>)
+        return both ? spy_inout_f64(name, &to) : spy_out_f64(name, &to);
     else if constexpr (has_scalars<T> && !std::is_arithmetic_v<T>) {
         const auto s = scalars_of_value(to);
         return out_array(name, both, s.dtype, s.shape, const_cast<void *>(static_cast<const void *>(s.data)));
@@ -574,15 +595,18 @@ template <class T> spy_arg item(const output<T> &a) {
 }
 
 template <class... A> spy_args parts<A...>::list() const {
-    std::apply([this](const auto &...all) {
-        size_t i = 0;
-        ((items[i++] = item(all)), ...);
-    }, values);
+    std::apply(
+        [this](const auto &...all) {
+            size_t i = 0;
+            ((items[i++] = item(all)), ...);
+        },
+        values);
     return { items, sizeof...(A) };
 }
 
 // After a call that succeeded: tensors that it made go where they were asked for.
-template <class T> void finish(const T &, const owner &) {}
+template <class T> void finish(const T &, const owner &) {
+}
 inline void finish(const tensor_output &a, const owner &device) {
     if (a.made != nullptr) a.to = tensor(a.made, device);
 }
@@ -613,7 +637,8 @@ class prepared : public detail::handle<spy_prepared, spy_release_prepared> {
   public:
     using handle::handle;
     template <class... A> spy_status operator()(const A &...arguments) const {
-        return detail::with_args(device_, [this](spy_args a) { return spy_call_prepared(raw_, a); }, arguments...);
+        return detail::with_args(
+            device_, [this](spy_args a) { return spy_call_prepared(raw_, a); }, arguments...);
     }
     // SPY_ERROR_NOT_READY is no error here: it is still being compiled.
     spy_status ready() const {
@@ -682,11 +707,14 @@ class function {
         return run([&](spy_args a) { return spy_dispatch(raw_, threads, a, nullptr); }, arguments...);
     }
     template <class... A>
-    spy_status dispatch_with(const spy_uint3 &threads, const spy_call_options &options, const A &...arguments) const {
+    spy_status dispatch_with(const spy_uint3 &threads, const spy_call_options &options,
+                             const A &...arguments) const {
         return run([&](spy_args a) { return spy_dispatch(raw_, threads, a, &options); }, arguments...);
     }
-    template <class... A> spy_status dispatch_indirect(const tensor &groups, int64_t index, const A &...arguments) const {
-        return run([&](spy_args a) { return spy_dispatch_indirect(raw_, groups.get(), index, a, nullptr); }, arguments...);
+    template <class... A>
+    spy_status dispatch_indirect(const tensor &groups, int64_t index, const A &...arguments) const {
+        return run([&](spy_args a) { return spy_dispatch_indirect(raw_, groups.get(), index, a, nullptr); },
+                   arguments...);
     }
     // Calls, waits, and gives the GPU's time in nanoseconds; 0 after an error.
     template <class... A> uint64_t time_ns(const A &...arguments) const {
@@ -698,19 +726,23 @@ class function {
         return prepare_with({}, arguments...);
     }
     template <class... A> prepared prepare_with(const spy_prepare_desc &desc, const A &...arguments) const {
-        return { run([&](spy_args a) { return spy_prepare(raw_, a, &desc); }, arguments...), module_.shared_device() };
+        return { run([&](spy_args a) { return spy_prepare(raw_, a, &desc); }, arguments...),
+                 module_.shared_device() };
     }
     template <class... A> resolution resolve(const A &...arguments) const {
-        return { run([this](spy_args a) { return spy_resolve(raw_, a, nullptr); }, arguments...), module_.shared_device() };
+        return { run([this](spy_args a) { return spy_resolve(raw_, a, nullptr); }, arguments...),
+                 module_.shared_device() };
     }
     // What a call would be: its table, and its kernel.
     template <class... A> std::string explain(const A &...arguments) const {
         std::string text;
-        (void)run([&](spy_args a) {
-            text.resize(spy_explain_call(raw_, a, nullptr, nullptr, 0));
-            spy_explain_call(raw_, a, nullptr, text.data(), text.size() + 1);
-            return text.size();
-        }, arguments...);
+        (void)run(
+            [&](spy_args a) {
+                text.resize(spy_explain_call(raw_, a, nullptr, nullptr, 0));
+                spy_explain_call(raw_, a, nullptr, text.data(), text.size() + 1);
+                return text.size();
+            },
+            arguments...);
         return text;
     }
 
@@ -729,14 +761,17 @@ inline function module::operator[](const char *name) const {
     return find(name);
 }
 
-class command_list : public detail::shared_handle<spy_command_list, spy_release_command_list, spy_retain_command_list> {
+class command_list
+    : public detail::shared_handle<spy_command_list, spy_release_command_list, spy_retain_command_list> {
   public:
     using shared_handle::shared_handle;
     template <class... A> spy_status call(const function &f, const A &...arguments) const {
-        return detail::with_args(device_, [&](spy_args a) { return spy_list_call(raw_, f.get(), a); }, arguments...);
+        return detail::with_args(
+            device_, [&](spy_args a) { return spy_list_call(raw_, f.get(), a); }, arguments...);
     }
     template <class... A> spy_status set(uint32_t call, const A &...arguments) const {
-        return detail::with_args(device_, [&](spy_args a) { return spy_list_set(raw_, call, a); }, arguments...);
+        return detail::with_args(
+            device_, [&](spy_args a) { return spy_list_set(raw_, call, a); }, arguments...);
     }
     spy_status copy(const tensor &to, const tensor &from) const {
         return told(spy_list_copy(raw_, to.get(), from.get()));
@@ -745,7 +780,8 @@ class command_list : public detail::shared_handle<spy_command_list, spy_release_
         return told(spy_list_fill(raw_, to.get(), value));
     }
     template <class Range> spy_status write(const tensor &to, const Range &from) const {
-        return told(spy_list_write(raw_, to.get(), std::data(from), std::size(from) * sizeof *std::data(from)));
+        return told(
+            spy_list_write(raw_, to.get(), std::data(from), std::size(from) * sizeof *std::data(from)));
     }
     spy_status barrier() const {
         return told(spy_list_barrier(raw_));
@@ -782,10 +818,14 @@ class command_list : public detail::shared_handle<spy_command_list, spy_release_
 class cursor {
   public:
     cursor() = default;
-    cursor(const tensor &of, int64_t first, int64_t count) : of_(of), raw_(spy_create_cursor(of.get(), first, count)) {
-        if (spy_get_cursor_info(raw_).type == nullptr) detail::tell(of_.shared_device(), SPY_ERROR_INVALID_ARGUMENT);
+    cursor(const tensor &of, int64_t first, int64_t count)
+        : of_(of), raw_(spy_create_cursor(of.get(), first, count)) {
+        if (spy_get_cursor_info(raw_).type == nullptr)
+            detail::tell(of_.shared_device(), SPY_ERROR_INVALID_ARGUMENT);
     }
-    cursor(cursor &&other) noexcept : of_(std::move(other.of_)), raw_(std::exchange(other.raw_, spy_cursor())) {}
+    cursor(cursor &&other) noexcept
+        : of_(std::move(other.of_)), raw_(std::exchange(other.raw_, spy_cursor())) {
+    }
     cursor &operator=(cursor &&other) noexcept {
         std::swap(of_, other.of_);
         std::swap(raw_, other.raw_);
@@ -870,11 +910,13 @@ class device {
     }
     // A tensor of scalars with these values: 1,000 std::array<float, 3> give the shape (1000, 3).
     template <class Range> tensor tensor_from(const Range &values, bool with_grad = false) const {
-        static_assert(detail::has_scalars<Range>, "a tensor is made from std::array, std::vector, std::span or an array of numbers");
+        static_assert(detail::has_scalars<Range>,
+                      "a tensor is made from std::array, std::vector, std::span or an array of numbers");
         const auto s = detail::scalars_of_value(values);
         return from(s.data, s.shape, s.dtype, with_grad);
     }
-    template <class T> tensor tensor_from(const T *values, const spy_shape &shape, bool with_grad = false) const {
+    template <class T>
+    tensor tensor_from(const T *values, const spy_shape &shape, bool with_grad = false) const {
         const auto s = detail::scalars_of(values, shape);
         return from(s.data, s.shape, s.dtype, with_grad);
     }
@@ -940,8 +982,10 @@ class device {
     detail::owner state_;
 };
 
-inline tensor::tensor(spy_tensor *raw, const device &of) : tensor(raw, of.state_) {}
-inline module::module(spy_module *raw, const device &of) : module(raw, of.state_) {}
+inline tensor::tensor(spy_tensor *raw, const device &of) : tensor(raw, of.state_) {
+}
+inline module::module(spy_module *raw, const device &of) : module(raw, of.state_) {
+}
 
 } // namespace spy
 

@@ -86,7 +86,8 @@ static void arguments(const spy::module &mod) {
     std::vector<float> sizes(2);
     CHECK(size(many, spy::out("_result", sizes)) == SPY_OK && near(sizes[0], 3) && near(sizes[1], 5));
     float plain[2] = {};
-    CHECK(size(spy::array(many.data(), many.size()), spy::out("_result", plain)) == SPY_OK && near(plain[1], 5));
+    CHECK(size(spy::array(many.data(), many.size()), spy::out("_result", plain)) == SPY_OK &&
+          near(plain[1], 5));
 #if defined(__cpp_lib_span)
     std::span<const vec3> seen(many);
     std::array<float, 2> to = {};
@@ -97,26 +98,31 @@ static void arguments(const spy::module &mod) {
 
     // structs: whole, by fields, arrays in a field; kept in a variable
     ball b = { 2, 3 };
-    CHECK(area.get<float>(spy::bytes(b)) == 12 && area.get<float>(spy::arg("b", spy::bytes(ball{ 1, 7 }))) == 7);
+    CHECK(area.get<float>(spy::bytes(b)) == 12 &&
+          area.get<float>(spy::arg("b", spy::bytes(ball{ 1, 7 }))) == 7);
     CHECK(area.get<float>(spy::fields(spy::arg("radius", 3.0f), spy::arg("number", 2))) == 18);
-    auto kept = spy::arg("b", spy::fields(spy::arg("radius", std::vector<float>{ 1, 2 }), spy::arg("number", 1)));
+    auto kept =
+        spy::arg("b", spy::fields(spy::arg("radius", std::vector<float>{ 1, 2 }), spy::arg("number", 1)));
     CHECK(area(kept, spy::out("_result", sizes)) == SPY_OK && sizes[0] == 1 && sizes[1] == 4);
     ball grown = mod["grow"].get<ball>(spy::bytes(b), 0.5f);
     CHECK(grown.radius == 2.5f && grown.number == 3);
 
     // what the call writes
     float x = 1, old = 0;
-    CHECK(mod["step"](spy::inout("x", x), spy::out("old", old), spy::arg("by", 2.5f)) == SPY_OK && x == 3.5f && old == 1);
+    CHECK(mod["step"](spy::inout("x", x), spy::out("old", old), spy::arg("by", 2.5f)) == SPY_OK &&
+          x == 3.5f && old == 1);
     vec3 w = { 1, 2, 3 };
     CHECK(mod["twice"](spy::inout("v", w)) == SPY_OK && w.x == 2 && w.z == 6);
 
     // mapping, casts, arguments of C
     std::vector<float> table(6);
     auto place = spy::array(table.data(), SPY_SHAPE(2, 3));
-    CHECK(add(spy::map(std::vector<float>{ 1, 2 }, { 0 }), spy::map(spy::arg("b", spy::array(&v[0], 3)), { 1 }), spy::out("_result", place)) == SPY_OK);
+    CHECK(add(spy::map(std::vector<float>{ 1, 2 }, { 0 }),
+              spy::map(spy::arg("b", spy::array(&v[0], 3)), { 1 }), spy::out("_result", place)) == SPY_OK);
     CHECK(table[0] == 2 && table[2] == 3 && table[5] == 4);
     CHECK(size(spy::cast(many, "float3"), spy::out("_result", plain)) == SPY_OK && near(plain[0], 3));
-    CHECK(add(spy_arg_range("a", 0, 6, 1), spy::arg("b", 1), spy::out("_result", table)) == SPY_OK && table[5] == 6);
+    CHECK(add(spy_arg_range("a", 0, 6, 1), spy::arg("b", 1), spy::out("_result", table)) == SPY_OK &&
+          table[5] == 6);
 }
 
 static void objects(spy::device dev, const spy::module &mod) {
@@ -124,14 +130,18 @@ static void objects(spy::device dev, const spy::module &mod) {
     spy::tensor x = dev.tensor_from(std::vector<float>{ 1, 2, 3, 4 }, true);
     spy::tensor out = dev.zeros<float>(SPY_SHAPE(4), true);
     CHECK(x && out && x.shape().dims[0] == 4 && x.info().dtype == SPY_FLOAT32);
-    CHECK(dev.tensor_from(std::vector<vec3>(5)).shape().rank == 2 && dev.zeros<vec3>(SPY_SHAPE(5)).shape().dims[1] == 3);
+    CHECK(dev.tensor_from(std::vector<vec3>(5)).shape().rank == 2 &&
+          dev.zeros<vec3>(SPY_SHAPE(5)).shape().dims[1] == 3);
     CHECK(saxpy(2, x, spy::arg("y", 1), spy::arg("_result", out)) == SPY_OK);
     CHECK((out.to_vector<float>() == std::vector<float>{ 3, 5, 7, 9 }));
     CHECK(out.grad().fill(1) == SPY_OK && saxpy.backward(2, x, 1, spy::arg("_result", out)) == SPY_OK);
     CHECK(x.grad().to_vector<float>() == std::vector<float>(4, 2.0f));
-    CHECK(x.zero_grad() == SPY_OK && x.grad().to_vector<float>() == std::vector<float>(4, 0.0f) && !x.detached().grad());
+    CHECK(x.zero_grad() == SPY_OK && x.grad().to_vector<float>() == std::vector<float>(4, 0.0f) &&
+          !x.detached().grad());
     float dx = 0;
-    CHECK(saxpy.backward(3, spy::pair(2.0f, spy::inout(nullptr, dx)), 1, spy::arg("_result", spy::pair(0.0f, 1.0f))) == SPY_OK && dx == 3);
+    CHECK(saxpy.backward(3, spy::pair(2.0f, spy::inout(nullptr, dx)), 1,
+                         spy::arg("_result", spy::pair(0.0f, 1.0f))) == SPY_OK &&
+          dx == 3);
 
     spy::tensor made = saxpy.get<spy::tensor>(2, x, 1), copy = made, view = copy.slice(0, 1, 4, 2);
     CHECK(made && copy.get() == made.get() && (view.to_vector<float>() == std::vector<float>{ 5, 9 }));
@@ -140,16 +150,19 @@ static void objects(spy::device dev, const spy::module &mod) {
     CHECK(copy.indexed(spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)).to_vector<float>()[0] == 9);
     CHECK(copy.print().find("9") != std::string::npos && copy.broadcast(SPY_SHAPE(2, 4)).shape().rank == 2);
     float four[4];
-    CHECK(copy.write(std::array<float, 4>{ 4, 3, 2, 1 }) == SPY_OK && copy.read(four) == SPY_OK && four[0] == 4 && four[3] == 1);
+    CHECK(copy.write(std::array<float, 4>{ 4, 3, 2, 1 }) == SPY_OK && copy.read(four) == SPY_OK &&
+          four[0] == 4 && four[3] == 1);
     CHECK(copy.copy_from(x) == SPY_OK && copy.select(0, 3).to_vector<float>()[0] == 4);
 
     spy::prepared ready = saxpy.prepare(2, x, 1, spy::arg("_result", out));
-    CHECK(ready && ready.ready() == SPY_OK && ready(3, x, 0, spy::arg("_result", out)) == SPY_OK && out.to_vector<float>()[3] == 12);
+    CHECK(ready && ready.ready() == SPY_OK && ready(3, x, 0, spy::arg("_result", out)) == SPY_OK &&
+          out.to_vector<float>()[3] == 12);
     std::array<float, 4> plain;
     for (int round = 0, before = 0; round < 20; round++) {
         if (round == 10) before = allocations;
         CHECK(saxpy(round, x, spy::arg("y", 1), spy::arg("_result", out)) == SPY_OK);
-        CHECK(ready(round, x, 0, spy::arg("_result", out)) == SPY_OK && out.read(plain) == SPY_OK && plain[0] == float(round));
+        CHECK(ready(round, x, 0, spy::arg("_result", out)) == SPY_OK && out.read(plain) == SPY_OK &&
+              plain[0] == float(round));
         CHECK(round < 10 || allocations == before);
     }
     spy::packed ball_packed = dev.pack(spy::fields(spy::arg("radius", 3.0f), spy::arg("number", 2)));
@@ -160,13 +173,15 @@ static void objects(spy::device dev, const spy::module &mod) {
     CHECK(saxpy.time_ns(2, x, 1, spy::arg("_result", out)) > 0);
     spy_call_options options = {};
     options.thread_group_size[0] = 32;
-    CHECK(saxpy.call_with(options, 1, x, 1, spy::arg("_result", out)) == SPY_OK && out.to_vector<float>()[0] == 2);
+    CHECK(saxpy.call_with(options, 1, x, 1, spy::arg("_result", out)) == SPY_OK &&
+          out.to_vector<float>()[0] == 2);
     CHECK(mod["fill"].dispatch({ 4, 1, 1 }, out, 0.5f) == SPY_OK && out.to_vector<float>()[3] == 3.5f);
 
     spy::command_list list = dev.create_command_list("list");
     CHECK(list.call(saxpy, 2, x, 1, spy::arg("_result", out)) == SPY_OK && list.finish() == SPY_OK);
     CHECK(list.submit() == SPY_OK && out.to_vector<float>()[1] == 5);
-    CHECK(list.set(0, spy::arg("a", 10)) == SPY_OK && list.submit() == SPY_OK && out.to_vector<float>()[1] == 21);
+    CHECK(list.set(0, spy::arg("a", 10)) == SPY_OK && list.submit() == SPY_OK &&
+          out.to_vector<float>()[1] == 21);
 
     spy_tensor_desc desc = {};
     desc.type = "Ball";
@@ -175,9 +190,11 @@ static void objects(spy::device dev, const spy::module &mod) {
     spy::tensor balls = dev.create_tensor(desc);
     spy::cursor cursor(balls, 0, 2);
     const float radius = 4;
-    CHECK(spy_cursor_write(cursor.field("[1].radius"), SPY_FLOAT32, 1, &radius) == SPY_OK && cursor.apply() == SPY_OK);
+    CHECK(spy_cursor_write(cursor.field("[1].radius"), SPY_FLOAT32, 1, &radius) == SPY_OK &&
+          cursor.apply() == SPY_OK);
     CHECK(balls.to_vector<ball>()[1].radius == 4);
-    CHECK(dev.wait() == SPY_OK && dev.is_finished(dev.flush()) && dev.info().max_group_size > 0 && dev.stats().calls > 0);
+    CHECK(dev.wait() == SPY_OK && dev.is_finished(dev.flush()) && dev.info().max_group_size > 0 &&
+          dev.stats().calls > 0);
 }
 
 // Handles in any order; the GPU device goes with the last.
@@ -187,7 +204,8 @@ static void lifetimes() {
     spy::tensor t;
     {
         spy::device dev(spy_vk_backend());
-        (void)spy_add_close_callback(dev.get(), [](spy_device *, void *) { closed++; }, nullptr);
+        (void)spy_add_close_callback(
+            dev.get(), [](spy_device *, void *) { closed++; }, nullptr);
         spy::function f;
         {
             spy::module mod = dev.load_source("lifetimes", "public float f(float x) { return x + 1; }");
@@ -226,15 +244,19 @@ static void errors(const spy::device &quiet, const spy::module &mod) {
     // In the device, as in C: the first one stays.
     CHECK(!mod.find("nothing") && mod["add"](1, 2, 3) != SPY_OK);
     spy::error e = quiet.take_error();
-    CHECK(e && e.code == SPY_ERROR_NOT_FOUND && e.message.find("nothing") != std::string::npos && !quiet.take_error());
+    CHECK(e && e.code == SPY_ERROR_NOT_FOUND && e.message.find("nothing") != std::string::npos &&
+          !quiet.take_error());
     float left = 77;
     spy::tensor none;
-    CHECK(mod["add"](spy::arg("a", none), 1, spy::out("_result", left)) != SPY_OK && left == 77 && quiet.take_error());
-    CHECK(none.fill(1) != SPY_OK && spy::function()(1) != SPY_OK && !none.grad() && spy::device().take_error());
+    CHECK(mod["add"](spy::arg("a", none), 1, spy::out("_result", left)) != SPY_OK && left == 77 &&
+          quiet.take_error());
+    CHECK(none.fill(1) != SPY_OK && spy::function()(1) != SPY_OK && !none.grad() &&
+          spy::device().take_error());
     CHECK(mod["add"].get<spy::tensor>(std::vector<float>(2), std::vector<float>(3)).get() == nullptr);
     e = quiet.take_error();
     CHECK(e.code == SPY_ERROR_SHAPE_MISMATCH && e.message.find("(3,)") != std::string::npos);
-    CHECK(mod["size"](spy::array(&left, spy_shape{ SPY_MAX_RANK, { 1, 1, 1, 1, 1, 1, 1, 1 } })) != SPY_OK && quiet.take_error());
+    CHECK(mod["size"](spy::array(&left, spy_shape{ SPY_MAX_RANK, { 1, 1, 1, 1, 1, 1, 1, 1 } })) != SPY_OK &&
+          quiet.take_error());
 
     // A function of the program's own.
     spy::device dev(spy_vk_backend(), remember);
