@@ -183,7 +183,7 @@ soak:
 	@tests/run soak
 
 bench:
-	@tools/setup
+	@tools/setup test # raw_vk.c, a rival, uses volk
 	@$(MAKE) --no-print-directory config=release bench-programs
 	@tests/bench/run build/release/bench $(BACKEND) # a script: rivals run in processes of their own, interleaved
 

@@ -40,6 +40,8 @@
 // written by the call. spy::map(argument, { 0, 1 }) and spy::cast(argument, "float3") are spy_map() and spy_cast(). An argument that
 // is kept in a variable refers to the variables that it was made of, and owns what it was made of that had no name.
 //
+// Threads: as for the C functions of the same names; a handle is copied and destroyed by one thread at a time.
+//
 // A vector type of your own is an argument once you say what it is made of:
 //     template <> struct spy::element<glm::vec3> : spy::elements<float, 3> {};
 
