@@ -61,6 +61,8 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
+//
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
 // before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory

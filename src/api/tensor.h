@@ -126,23 +126,27 @@ spy_index spy_index_all(void);  // : a whole dimension
 spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
 spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
+// SPY_INDICES(spy_index_at(2), spy_index_rest()): indices for the call that they stand in. As SPY_ARGS they are good until the end of
+// the block in C and of the statement in C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
 #ifdef __cplusplus
 } // extern "C"
 template <size_t N> struct spyi_index_list {
     spy_index items[N];
-    operator spy_indices() const {
-        spy_indices a = { items, N };
-        return a;
+    operator spy_indices() const & {
+        return { items, N };
+    }
+    operator spy_indices() const && {
+        static_assert(N == size_t(-1), "SPY_INDICES(...) is gone at the end of this statement, and spy_indices only points to it: "
+                                       "write auto list = SPY_INDICES(...) and use the list");
+        return { nullptr, 0 };
     }
 };
 template <class... T> inline spyi_index_list<sizeof...(T)> spyi_make_indices(const T &...items) {
-    spyi_index_list<sizeof...(T)> list = { { items... } };
-    return list;
+    return { { items... } };
 }
 #define SPY_INDICES(...) spyi_make_indices(__VA_ARGS__)
 extern "C" {
 #else
-// SPY_INDICES(spy_index_at(2), spy_index_rest()): a spy_indices that lives until the end of its block.
 #define SPY_INDICES(...)                                                                                      \
     ((spy_indices){ (const spy_index[]){ __VA_ARGS__ }, sizeof((spy_index[]){ __VA_ARGS__ }) / sizeof(spy_index) })
 #endif
