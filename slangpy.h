@@ -70,6 +70,8 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
+//
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
 // before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
@@ -1455,23 +1457,27 @@ spy_index spy_index_all(void);  // : a whole dimension
 spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
 spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
+// SPY_INDICES(spy_index_at(2), spy_index_rest()): indices for the call that they stand in. As SPY_ARGS they are good until the end of
+// the block in C and of the statement in C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
 #ifdef __cplusplus
 } // extern "C"
 template <size_t N> struct spyi_index_list {
     spy_index items[N];
-    operator spy_indices() const {
-        spy_indices a = { items, N };
-        return a;
+    operator spy_indices() const & {
+        return { items, N };
+    }
+    operator spy_indices() const && {
+        static_assert(N == size_t(-1), "SPY_INDICES(...) is gone at the end of this statement, and spy_indices only points to it: "
+                                       "write auto list = SPY_INDICES(...) and use the list");
+        return { nullptr, 0 };
     }
 };
 template <class... T> inline spyi_index_list<sizeof...(T)> spyi_make_indices(const T &...items) {
-    spyi_index_list<sizeof...(T)> list = { { items... } };
-    return list;
+    return { { items... } };
 }
 #define SPY_INDICES(...) spyi_make_indices(__VA_ARGS__)
 extern "C" {
 #else
-// SPY_INDICES(spy_index_at(2), spy_index_rest()): a spy_indices that lives until the end of its block.
 #define SPY_INDICES(...)                                                                                      \
     ((spy_indices){ (const spy_index[]){ __VA_ARGS__ }, sizeof((spy_index[]){ __VA_ARGS__ }) / sizeof(spy_index) })
 #endif
@@ -2240,7 +2246,7 @@ spy_list_info spy_get_list_info(spy_command_list *list);
 
 // >>api/args_cpp.h ------------------------------------------------------------------------------------------
 
-// C++: SPY_ARGS(...) as an argument of each function that takes spy_args. A list that stands in the call itself lives until the
+// C++: SPY_ARGS(...) as an argument of each function that takes spy_args, and SPY_INDICES(...). A list that stands in the call itself lives until the
 // call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
 
 #ifdef __cplusplus
@@ -2258,72 +2264,92 @@ template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_lis
     typedef Result type;
 };
 template <class List, class Result> struct spyi_with_list<List &, Result> : spyi_with_list<List, Result> {};
-template <class List, class Result> struct spyi_with_list<const List, Result> : spyi_with_list<List, Result> {};
+template <class List, class Result>
+struct spyi_with_list<const List, Result> : spyi_with_list<List, Result> {};
 
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_call(spy_function *function, List &&args) {
     return spy_call(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args,
+                                                                     const spy_call_options *options) {
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
+                                                                    List &&args,
+                                                                    const spy_call_options *options) {
     return spy_dispatch(function, threads, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(
+    spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
     return spy_dispatch_indirect(function, groups, index, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args, const spy_call_options *options, uint64_t *gpu_time_ns) {
+inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args,
+                                                                     const spy_call_options *options,
+                                                                     uint64_t *gpu_time_ns) {
     return spy_time_call(function, spyi_args_now(static_cast<List &&>(args)), options, gpu_time_ns);
 }
 template <class List>
-inline typename spyi_with_list<List, size_t>::type spy_explain_call(spy_function *function, List &&args, const spy_call_options *options, char *text, size_t capacity) {
+inline typename spyi_with_list<List, size_t>::type spy_explain_call(spy_function *function, List &&args,
+                                                                    const spy_call_options *options,
+                                                                    char *text, size_t capacity) {
     return spy_explain_call(function, spyi_args_now(static_cast<List &&>(args)), options, text, capacity);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_prepared *>::type spy_prepare(spy_function *function, List &&args, const spy_prepare_desc *desc) {
+inline typename spyi_with_list<List, spy_prepared *>::type spy_prepare(spy_function *function, List &&args,
+                                                                       const spy_prepare_desc *desc) {
     return spy_prepare(function, spyi_args_now(static_cast<List &&>(args)), desc);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_prepared(spy_prepared *prepared, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_prepared(spy_prepared *prepared,
+                                                                         List &&args) {
     return spy_call_prepared(prepared, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_backward(spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_backward(spy_function *function,
+                                                                         List &&args) {
     return spy_call_backward(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_forward_diff(spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_forward_diff(spy_function *function,
+                                                                             List &&args) {
     return spy_call_forward_diff(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_resolution *>::type spy_resolve(spy_function *function, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_resolution *>::type spy_resolve(spy_function *function, List &&args,
+                                                                         const spy_call_options *options) {
     return spy_resolve(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_list_call(spy_command_list *list, spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_list_call(spy_command_list *list,
+                                                                     spy_function *function, List &&args) {
     return spy_list_call(list, function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call,
+                                                                    List &&args) {
     return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
 }
 
 // Arguments that point to a list: kept by its own name, or a temporary of the same statement.
-template <size_t N, bool Inner> inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
+template <size_t N, bool Inner>
+inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
     return spy_arg_struct(name, spy_args(fields));
 }
-template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_struct(const char *name, spyi_arg_list<N, Inner> &&fields) {
+template <size_t N, bool Inner>
+inline spyi_inner_arg spy_arg_struct(const char *name, spyi_arg_list<N, Inner> &&fields) {
     return { spy_arg_struct(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(fields))) };
 }
-template <size_t N, bool Inner> inline spy_arg spy_arg_diff_pair(const char *name, const spyi_arg_list<N, Inner> &pair) {
+template <size_t N, bool Inner>
+inline spy_arg spy_arg_diff_pair(const char *name, const spyi_arg_list<N, Inner> &pair) {
     return spy_arg_diff_pair(name, spy_args(pair));
 }
-template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner> &&pair) {
+template <size_t N, bool Inner>
+inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner> &&pair) {
     return { spy_arg_diff_pair(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(pair))) };
 }
 
@@ -2336,6 +2362,11 @@ inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);
+}
+
+template <size_t N>
+inline spy_tensor *spy_create_indexed(spy_tensor *tensor, const spyi_index_list<N> &list) {
+    return spy_create_indexed(tensor, spy_indices(list));
 }
 
 #endif // __cplusplus
