@@ -31,6 +31,9 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     call->stream_count = 0;
     call->library = NULL;
     call->wrap = NULL;
+    call->name = NULL;
+    call->position = SPYP_NO_PARAMETER;
+    call->step = NULL;
     call->mode = function->chain ? function->chain->mode : SPY_CALL_DEFAULT;
     spyp_arena_begin(&call->arena);
 }
@@ -131,6 +134,8 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
         return -1;
     }
     spy_arg *arg = &in->items[in->args.count];
+    call->name = text;
+    call->position = position;
     int status = spyp_convert_here(call, object, text, arg);
     spyp_chain *chain = call->function->chain;
     if (status == 0 && chain && (chain->map_args || chain->map_kwargs)) status = spyp_chain_map(call, name ? -1 : position, name, arg);
@@ -181,6 +186,8 @@ static int spyp_result_kind(spyp_invocation *in) {
 static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
     PyObject *given = in->result;
     spyp_chain *chain = in->call.function->chain;
+    in->call.name = NULL;
+    in->call.position = SPYP_NO_PARAMETER;
     bool pair = Py_TYPE(given) == spyp.pair, reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
     int status = pair        ? spyp_convert_pair_result(&in->call, given, arg)
                  : reference ? spyp_convert_ref_out(&in->call, given, arg)
