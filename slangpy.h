@@ -6655,6 +6655,7 @@ typedef struct spyi_near {
     uint32_t count;
 } spyi_near;
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
@@ -10153,6 +10154,19 @@ void spyi_near_offer(spyi_near *near_names, const char *name) {
     near_names->count++;
 }
 
+void spyi_near_offer_builtin(spyi_near *near_names) {
+    static const char *const scalars[] = { "float", "half", "double", "int", "uint", "bool", "int8_t", "uint8_t", "int16_t",
+                                           "uint16_t", "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
+    static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
+    char name[16];
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i)
+        for (int n = 2; n <= 4; ++n) {
+            snprintf(name, sizeof name, "%s%d", vectors[i], n);
+            spyi_near_offer(near_names, name);
+        }
+}
+
 void spyi_near_text(spyi_near *near_names, spyi_text *out) {
     for (uint32_t i = 0; i < near_names->count; ++i) {
         spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names->names[i]);
@@ -11074,8 +11088,8 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
     uint32_t at = number - 1; // the line above is at - 1
     while (at > 0) {          // attributes, generic parameters and the result's type may stand on lines of their own
         const char *line = spyi_doc_line(b, at - 1, &length);
-        bool ends = !length || strchr(";}{/", line[length - 1]) || spyi_doc_is_comment(line, length) ||
-                    spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
+        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) || memchr(line, '}', length) ||
+                    line[length - 1] == '/' || spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
         if (ends) break;
         at--;
     }
@@ -14565,10 +14579,17 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         found = spyi_unit_find_type(module->unit, type);
     }
     if (!found) {
+        spyi_near near_names;
+        spyi_text text = { NULL, 0, 0 };
+        memset(&near_names, 0, sizeof near_names);
+        near_names.wanted = type;
+        if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
+        spyi_near_text(&near_names, &text);
         spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module ? "%s: type '%s' is not known to module '%s'"
-                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
-                  function, type, module ? module->name : "");
+                  module ? "%s: type '%s' is not known to module '%s'%s"
+                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  function, type, module ? module->name : "", spyi_text_str(&text));
+        spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
@@ -18033,6 +18054,7 @@ static void spyi_near_paths(const spyi_declarations *declarations, const char *p
     near_names.wanted = path;
     if (strlen(path) > 200) return;
     spyi_offer_paths(spyi_declarations_root(declarations), types_only, &near_names);
+    if (types_only) spyi_near_offer_builtin(&near_names);
     spyi_near_text(&near_names, out);
 }
 

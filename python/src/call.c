@@ -268,6 +268,20 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
 
 // >>building and running
 
+// A keyword that begins as ours do, is none of them, and that no parameter is called by: TypeError when one of ours is near. -1
+// with an error.
+static int spyp_check_keyword(const spyp_call *call, PyObject *name, const char *text) {
+    for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl))
+        if (spyp_parameter_type(call->function, decl, text, SPYP_NO_PARAMETER)) return 0;
+    PyObject *absent = PyImport_ImportModule("slangpy.absent");
+    PyObject *hint = absent ? PyObject_CallMethod(absent, "near_keyword", "O", name) : NULL;
+    int near = hint ? PyObject_IsTrue(hint) : -1;
+    if (near > 0) PyErr_Format(PyExc_TypeError, "%U: No parameter named '%U'%U", call->function->name, name, hint);
+    Py_XDECREF(absent);
+    Py_XDECREF(hint);
+    return near ? -1 : 0;
+}
+
 static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     spyp_function *f = in->call.function;
     if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, NULL, NULL, -1) < 0) return -1;
@@ -286,7 +300,7 @@ static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ss
             in->append_to = value == Py_None ? NULL : value;
         } else if (strcmp(text, "_thread_count") == 0) {
             in->thread_count = value == Py_None ? NULL : value;
-        } else if (spyp_take_argument(in, value, name, text, -1) < 0) {
+        } else if (spyp_check_keyword(&in->call, name, text) < 0 || spyp_take_argument(in, value, name, text, -1) < 0) {
             return -1;
         }
     }

@@ -414,6 +414,9 @@ int spyp_too_many_dims(const char *what, int rank);              // -1 with the 
 PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what);
 const struct spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only); // NULL with an error
 bool spyp_is_true(PyObject *object, const char *name);
+// A torch tensor that requires a gradient, which would be lost: -1 with an error, unless torch is told that none is wanted.
+int spyp_check_gradient(PyObject *object, const char *what);
+int spyp_refuse_gradient(const char *what); // the same of one that is known to
 // The DLPack device of an object that says it, SPYP_DL_CPU for others; -1 with an error. Its number, too, if asked for.
 long spyp_dl_device_of(PyObject *object, int *number);
 // What the call writes into array->data goes on to array->place. 1: so it will; 0: too many arguments; -1: an error.
@@ -461,6 +464,10 @@ int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg); // a 
 int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg);
 PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
 int spyp_give_updates(spyp_call *call);
+
+// >>describe.c
+PyObject *spyp_function_str(PyObject *self); // Slang's declarations with their comments
+int spyp_describe_ready(void);
 
 // >>structs.c
 // A tuple for a struct, or a list of structs for an array of them: 1; 0: the list is something else; -1 with an error.

@@ -20,15 +20,18 @@ static bool spyp_holds_structs(const spy_type_info *type) {
     return type && type->kind == SPY_TYPE_STRUCT;
 }
 
-// What the value that is being converted is for, when that is a struct or an array of them: of the first overload whose
-// parameter is. NULL: it is not, or that is not known.
-static const spy_type_info *spyp_expected(const spyp_call *call) {
+// What the value of `n` items that is being converted is for, when that is a struct or an array of them: of the first overload
+// whose parameter is an array of that many, or else a struct, or else an array. NULL: none is, or that is not known.
+static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
+    const spy_type_info *best = NULL;
     if (!spyp_function_is(call->function, SPYP_TRAIT_STRUCTS)) return NULL;
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl)) {
         const spy_type_info *type = spyp_step_into(spyp_parameter_type(call->function, decl, call->name, call->position), call->step);
-        if (spyp_holds_structs(type)) return type;
+        if (!spyp_holds_structs(type)) continue;
+        if (type->kind == SPY_TYPE_ARRAY && (!type->count || type->count == n)) return type;
+        if (!best || (best->kind == SPY_TYPE_ARRAY && type->kind == SPY_TYPE_STRUCT)) best = type;
     }
-    return NULL;
+    return best;
 }
 
 // >>tuples
@@ -102,10 +105,12 @@ int spyp_convert_structs(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (!rows) return -1;
     PyObject *first = PyTuple_Size(rows) ? PyTuple_GetItem(rows, 0) : NULL, *made = NULL;
     bool structs = first && (PyDict_Check(first) || PyTuple_Check(first));
-    const spy_type_info *type = first && (structs || PyTuple_Check(object)) ? spyp_expected(call) : NULL;
+    const spy_type_info *type = first && (structs || PyTuple_Check(object)) ? spyp_expected(call, PyTuple_Size(rows)) : NULL;
     bool array = type && type->kind == SPY_TYPE_ARRAY;
     int done = 0;
-    if (array && structs && (!type->count || type->count == PyTuple_Size(rows))) {
+    if (array && structs && type->count && type->count != PyTuple_Size(rows)) {
+        PyErr_Format(PyExc_ValueError, "expected a list of %lld structs for %s, got %zd", (long long)type->count, type->name, PyTuple_Size(rows));
+    } else if (array && structs) {
         done = spyp_arena_keep(&call->arena, rows) < 0 || spyp_convert_elements(call, rows, type, arg) < 0 ? -1 : 1;
     } else if (type && !array && PyTuple_Check(object) && spyp_is_one(object, type)) {
         made = spyp_tuple_fields(object, type);

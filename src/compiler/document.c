@@ -74,8 +74,8 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
     uint32_t at = number - 1; // the line above is at - 1
     while (at > 0) {          // attributes, generic parameters and the result's type may stand on lines of their own
         const char *line = spyi_doc_line(b, at - 1, &length);
-        bool ends = !length || strchr(";}{/", line[length - 1]) || spyi_doc_is_comment(line, length) ||
-                    spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
+        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) || memchr(line, '}', length) ||
+                    line[length - 1] == '/' || spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
         if (ends) break;
         at--;
     }

@@ -924,13 +924,13 @@ static void test_docs(void **state) {
                      "/** Squares.\n * Of x.\n */\n[Differentiable]\n[ForceInline] float square(float x) { return x * x; }\n"
                      "// not a doc\nfloat none(float x) { return x; }\n"
                      "float after(float x) { return x; } /// nor this\nfloat also_none(float x) { return x; }\n"
-                     "  //! Of a struct.\n  struct S\n{\n    /// A method.\n    float m() { return 1; }\n    float x; };\n"
+                     "  //! Of a struct.\n  struct S\n{ float z; /// beside z\n float n() { return 1; }\n    /// A method.\n    float m() { return 1; }\n    float x; };\n"
                      "/// Generic.\n__generic<T : IFloat>\nT gen(T x) { return x; }\n"
                      "//// a line\nfloat line(float x) { return x; }\n"
                      "/**/ float empty(float x) { return x; }\n/** One. */\nfloat one(float x) { return x; }\n/// first line");
     static const char *const docs[][2] = {
         { "add", "Adds two numbers.\n  Both of them." }, { "square", "Squares.\nOf x." }, { "none", "" }, { "also_none", "" },
-        { "S", "Of a struct." }, { "S::m", "A method." }, { "S::x", "" }, { "gen", "Generic." }, { "line", "" }, { "empty", "" },
+        { "S", "Of a struct." }, { "S::m", "A method." }, { "S::x", "" }, { "S::n", "" }, { "gen", "Generic." }, { "line", "" }, { "empty", "" },
         { "one", "One." },
     };
     for (size_t i = 0; i < sizeof docs / sizeof *docs; i++) assert_string_equal(find(&t, docs[i][0])->doc, docs[i][1]);
