@@ -58,8 +58,8 @@ def near(name, names, most=1):
 
 
 def near_keyword(name):
-    """The same for a keyword of a call that is misspelled; its own words begin with _."""
-    hint = near(name.strip("_"), ("result", "append_to", "thread_count"))
+    """The same for a keyword of a call that is misspelled and begins with _; C knows of _result."""
+    hint = near(name.strip("_"), ("append_to", "thread_count"))
     return hint.replace("'", "'_", 1)
 
 

@@ -13,12 +13,12 @@ class _Members(EnumMeta):
     """Says of a member that there is not which ones there are."""
 
     def __getattr__(cls, name):
-        from .absent import near
+        hint = ""
+        if not name.startswith("_"):  # which Python asks for itself
+            from .absent import near
 
-        members = list(cls.__members__)
-        hint = "" if name.startswith("_") else near(name, members)
-        if not hint and not name.startswith("_") and len(members) <= 12:
-            hint = "; its members are " + ", ".join(members)
+            members = list(cls.__members__)
+            hint = near(name, members) or ("; its members are " + ", ".join(members) if len(members) <= 12 else "")
         raise AttributeError("{} has no member '{}'{}".format(cls.__name__, name, hint))
 
 

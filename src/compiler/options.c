@@ -83,8 +83,8 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
     }
     if (optimize && !spyi_sl_can_optimize(lib) && !unit->compiler->told_optimization) {
         spyi_text_add(notes,
-                      "options.optimization needs the library slang-glslang of Slang %s beside %s; without it all "
-                      "modules are compiled as with SPY_OPTIMIZATION_NONE, and the driver optimises alone\n",
+                      "optimization needs the library slang-glslang of Slang %s beside %s; without it no module's code is "
+                      "optimised before the driver does\n",
                       lib->version, lib->path);
         unit->compiler->told_optimization = true;
     }
