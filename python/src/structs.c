@@ -24,7 +24,6 @@ static bool spyp_holds_structs(const spy_type_info *type) {
 // whose parameter is an array of that many, or else a struct, or else an array. NULL: none is, or that is not known.
 static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
     const spy_type_info *best = NULL;
-    if (!spyp_function_is(call->function, SPYP_TRAIT_STRUCTS)) return NULL;
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl)) {
         const spy_type_info *type = spyp_step_into(spyp_parameter_type(call->function, decl, call->name, call->position), call->step);
         if (!spyp_holds_structs(type)) continue;
@@ -77,7 +76,7 @@ static PyObject *spyp_tuple_rows(PyObject *rows, const spy_type_info *type) {
 
 // >>arrays
 
-// A list of structs for an array of them: a struct without names. `count`: of the array; 0: any.
+// A list of structs for an array of them: a struct without names of fields.
 static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type_info *type, spy_arg *arg) {
     Py_ssize_t n = PyTuple_Size(rows);
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
@@ -100,7 +99,17 @@ static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type
     return status;
 }
 
+// Whether a list can be about structs at all: most are of numbers, and are not copied to find that out.
+static bool spyp_may_hold_structs(const spyp_call *call, PyObject *object) {
+    PyObject *first = PySequence_Size(object) > 0 ? PySequence_GetItem(object, 0) : NULL;
+    bool may = first && (PyTuple_Check(object) || PyDict_Check(first) || PyTuple_Check(first));
+    if (!first) PyErr_Clear();
+    Py_XDECREF(first);
+    return may && spyp_function_is(call->function, SPYP_TRAIT_STRUCTS);
+}
+
 int spyp_convert_structs(spyp_call *call, PyObject *object, spy_arg *arg) {
+    if (!spyp_may_hold_structs(call, object)) return 0;
     PyObject *rows = PySequence_Tuple(object); // other code may change the list meanwhile
     if (!rows) return -1;
     PyObject *first = PyTuple_Size(rows) ? PyTuple_GetItem(rows, 0) : NULL, *made = NULL;
