@@ -75,6 +75,7 @@ typedef struct spy_module_desc {
     size_t conformance_count;
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
