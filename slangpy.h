@@ -180,18 +180,21 @@
 //     spy_arg_tensor                device memory, for in, out and inout alike. Scalars are converted as in
 //                                   C, but never to fewer bits, from float to int or to bool: uint8_t feeds
 //                                   int, int feeds uint and float; double does not feed float. Outputs are
-//                                   not converted. Also whole, and as a pointer: see 18
+//                                   not converted, but for "_result", which goes into numbers of any type
+//                                   as Slang converts them (bool aside). Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
 //     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
 //                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
-//                                   tensors or spy_out_*
+//                                   tensors or spy_out_*. An array T[N], of structs say, as one without
+//                                   names: an argument for each of its N elements
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
 //     spy_out_*, spy_inout_*        `out` and `inout` parameters and "_result", see 8
 //     spy_cast(arg, "float3")       that argument for a parameter of exactly this type: chooses between
 //                                   overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))  that argument, run over as 7 says
+//     spy_map_value(arg)            a host array as one value, run over only where no overload takes it whole
 //     spy_arg_packed                a copy that spy_pack made of an argument and all that it points to
 //
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
@@ -1012,8 +1015,8 @@ typedef struct spy_define {
 } spy_define;
 
 // How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
-// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it. On CUDA NVRTC
-// optimises fully whatever is asked; a warning says so.
+// LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they are as NONE, and the device's log
+// gets one warning. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -1267,6 +1270,7 @@ struct spy_decl {
     uint32_t group_size[3];      // its [numthreads]
     const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
     uint32_t line;
+    const char *doc;             // the comment right above it: the text of its /// lines or of its /** */; "" without one
 };
 
 typedef enum spy_type_kind {
@@ -1589,6 +1593,7 @@ typedef struct spy_arg spy_arg;
 struct spy_result;
 
 #define SPY_MAP_WHOLE 255u
+#define SPY_MAP_VALUE 254u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1628,7 +1633,8 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
+                               // SPY_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -1790,6 +1796,9 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
+// `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
+// over as any array is: two of 3 floats for f(float, float) make 3 calls.
+spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
 spy_arg spy_cast(spy_arg arg, const char *type);
@@ -1869,7 +1878,9 @@ typedef struct spy_uint3 {
 // TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
 // components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
 // stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
-// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f).
+// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
+// spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
+// thread_count must have one dimension.
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
@@ -7232,6 +7243,7 @@ typedef struct spyi_near {
     uint32_t count;
 } spyi_near;
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
@@ -7884,6 +7896,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
+    bool told_optimization; // that spirv-opt is missing: once is enough
     char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored
         *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
@@ -9415,6 +9428,11 @@ static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
     return o;
 }
 
+// Whether spirv-opt, which is in the library slang-glslang, is at hand. Inside the global lock.
+static bool spyi_sl_can_optimize(const spyi_sl_library *lib) {
+    return lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
+}
+
 // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
 // (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
 static int32_t spyi_sl_optimization(spy_optimization o) {
@@ -9435,7 +9453,11 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
-        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, spyi_sl_optimization(o->optimization));
+        out[n++] = spyi_sl_int_option(
+            SPYI_SL_OPTION_OPTIMIZATION,
+            o->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize(unit->compiler->library)
+                ? SPYI_SL_OPTIMIZATION_NONE
+                : spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
                                                                      ? SPYI_SL_DEBUG_STANDARD
@@ -9477,14 +9499,12 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
             spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
         return SPY_OK;
     }
-    if (optimize &&
-        lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
-        spyi_text_add(
-            error,
-            "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
-            "SPY_OPTIMIZATION_NONE is possible",
-            lib->version, lib->path);
-        return SPY_ERROR_UNSUPPORTED;
+    if (optimize && !spyi_sl_can_optimize(lib) && !unit->compiler->told_optimization) {
+        spyi_text_add(notes,
+                      "optimization needs the library slang-glslang of Slang %s beside %s; without it no module's code is "
+                      "optimised before the driver does\n",
+                      lib->version, lib->path);
+        unit->compiler->told_optimization = true;
     }
     if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
         spyi_text_add(error,
@@ -10850,6 +10870,19 @@ void spyi_near_offer(spyi_near *near_names, const char *name) {
     near_names->count++;
 }
 
+void spyi_near_offer_builtin(spyi_near *near_names) {
+    static const char *const scalars[] = { "float", "half", "double", "int", "uint", "bool", "int8_t", "uint8_t", "int16_t",
+                                           "uint16_t", "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
+    static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
+    char name[16];
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i)
+        for (int n = 2; n <= 4; ++n) {
+            snprintf(name, sizeof name, "%s%d", vectors[i], n);
+            spyi_near_offer(near_names, name);
+        }
+}
+
 void spyi_near_text(spyi_near *near_names, spyi_text *out) {
     for (uint32_t i = 0; i < near_names->count; ++i) {
         spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names->names[i]);
@@ -11302,6 +11335,9 @@ typedef struct spyi_sl_builder {
     uint32_t pending_count, pending_capacity;
     spyi_sl_type **types; // that the walk has met, where extensions look for theirs
     uint32_t type_count, type_capacity;
+    const char *source_path; // document.c: the file that was read last, and where its lines begin
+    spyi_text source;
+    uint32_t *lines, line_count, line_capacity;
 } spyi_sl_builder;
 
 SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to,
@@ -11334,6 +11370,9 @@ SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, voi
 // Type, default value, modifiers and attributes of a variable, parameter, field or generic value.
 SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
 SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out); // as Slang writes it
+
+// document.c: the doc comment above line `number` (from 1) of a file; "" when there is none.
+SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t number);
 
 // >>compiler/declare_type.c ---------------------------------------------------------------------------------
 
@@ -11398,6 +11437,8 @@ void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *
 void spyi_sl_builder_close(spyi_sl_builder *b) {
     free(b->pending);
     free(b->types);
+    free(b->lines);
+    spyi_text_free(&b->source);
 }
 
 // >>constants and attributes
@@ -11522,7 +11563,7 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     memset(&node, 0, sizeof node);
     node.kind = kind;
     node.name = spyi_sl_keep(b->to, name);
-    node.path = node.text = node.file = "";
+    node.path = node.text = node.file = node.doc = "";
     node.value = spyi_sl_no_constant();
     if (b->open) node.flags |= SPY_DECL_GENERIC;
     return node;
@@ -11719,6 +11760,103 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
     b->open = b->depth = 0;
 }
 
+// >>compiler/document.c -------------------------------------------------------------------------------------
+
+// Doc comments: the lines of /// or //! and the /** */ right above a declaration, read from its source. Slang's reflection
+// does not give them.
+
+// Fills b->source with the file and b->lines with where each of its lines begins; false: it cannot be read.
+static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
+    const spyi_unit *unit = b->unit;
+    if (b->source_path && strcmp(b->source_path, path) == 0) return b->line_count != 0;
+    b->source_path = path; // the tree keeps it
+    b->line_count = 0;
+    spyi_text_clear(&b->source);
+    if (unit->precompiled) return false;
+    if (unit->has_given && strcmp(path, unit->path) == 0) spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
+    else if (!spyi_source_read(unit->compiler, path, &b->source)) return false;
+    const char *text = spyi_text_str(&b->source);
+    for (const char *line = text; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
+        if (!spyi_sl_grow((void **)&b->lines, &b->line_capacity, b->line_count, sizeof *b->lines)) {
+            b->line_count = 0;
+            return false;
+        }
+        b->lines[b->line_count++] = (uint32_t)(line - text);
+    }
+    return true;
+}
+
+// Line `number` (from 0) without the spaces around it.
+static const char *spyi_doc_line(const spyi_sl_builder *b, uint32_t number, size_t *length) {
+    const char *line = spyi_text_str(&b->source) + b->lines[number], *end = line + strcspn(line, "\n");
+    while (line < end && (*line == ' ' || *line == '\t')) line++;
+    while (end > line && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
+    *length = (size_t)(end - line);
+    return line;
+}
+
+static bool spyi_doc_begins(const char *line, size_t length, const char *with) {
+    return length >= strlen(with) && strncmp(line, with, strlen(with)) == 0;
+}
+
+static bool spyi_doc_is_comment(const char *line, size_t length) {
+    return (spyi_doc_begins(line, length, "///") && !spyi_doc_begins(line, length, "////")) ||
+           spyi_doc_begins(line, length, "//!");
+}
+
+// Adds a line without its marks: `marks` bytes at its beginning and one space.
+static void spyi_doc_add(const char *line, size_t length, size_t marks, spyi_text *out) {
+    if (marks < length && line[marks] == ' ') marks++;
+    if (marks > length) marks = length;
+    if (out->size) spyi_text_add(out, "\n");
+    spyi_text_add_n(out, line + marks, length - marks);
+}
+
+// A block comment that ends in line `last`.
+static void spyi_doc_block(const spyi_sl_builder *b, uint32_t last, spyi_text *out) {
+    uint32_t first = last;
+    size_t length;
+    const char *line = spyi_doc_line(b, first, &length);
+    while (first > 0 && !spyi_doc_begins(line, length, "/*")) line = spyi_doc_line(b, --first, &length);
+    if (!spyi_doc_begins(line, length, "/**") && !spyi_doc_begins(line, length, "/*!")) return;
+    for (uint32_t i = first; i <= last; i++) {
+        line = spyi_doc_line(b, i, &length);
+        if (i == last && length >= 2) length -= 2;
+        size_t marks = i == first ? 3 : length && line[0] == '*' ? 1 : 0;
+        if (marks > length) marks = length;
+        while (length > marks && (line[length - 1] == ' ' || line[length - 1] == '*')) length--;
+        bool empty = length == marks;
+        if (!empty || (i != first && i != last)) spyi_doc_add(line, length, marks, out);
+    }
+}
+
+SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t number) {
+    spyi_text out = { NULL, 0, 0 };
+    size_t length;
+    if (!number || !path[0] || !spyi_doc_open(b, path) || number > b->line_count) return "";
+    uint32_t at = number - 1; // the line above is at - 1
+    while (at > 0) {          // attributes, generic parameters and the result's type may stand on lines of their own
+        const char *line = spyi_doc_line(b, at - 1, &length);
+        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) || memchr(line, '}', length) ||
+                    line[length - 1] == '/' || spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
+        if (ends) break;
+        at--;
+    }
+    if (at == 0) return "";
+    const char *line = spyi_doc_line(b, at - 1, &length);
+    if (length >= 2 && strncmp(line + length - 2, "*/", 2) == 0) {
+        spyi_doc_block(b, at - 1, &out);
+    } else {
+        uint32_t first = at;
+        while (first > 0 && (line = spyi_doc_line(b, first - 1, &length)) && spyi_doc_is_comment(line, length)) first--;
+        for (; first < at; first++) {
+            line = spyi_doc_line(b, first, &length);
+            spyi_doc_add(line, length, 3, &out);
+        }
+    }
+    return spyi_sl_keep_text(b->to, &out);
+}
+
 // >>compiler/declare.c --------------------------------------------------------------------------------------
 
 // The declarations of a module as a tree: libslang's own tree without what Slang adds for itself, with types, values
@@ -11771,6 +11909,7 @@ static void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_
     if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
     node->file = spyi_sl_keep(b->to, location.filePath);
     node->line = location.line > 0 ? (uint32_t)location.line : 0;
+    if (node->kind != SPY_DECL_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
 }
 
 // >>texts: declarations as one writes them
@@ -14409,6 +14548,11 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 
 // >>how an argument is run over
 
+spy_arg spy_map_value(spy_arg arg) {
+    arg.map_count = SPY_MAP_VALUE;
+    return arg;
+}
+
 // As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
@@ -15315,10 +15459,17 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         found = spyi_module_type(module, type);
     }
     if (!found) {
+        spyi_near near_names;
+        spyi_text text = { NULL, 0, 0 };
+        memset(&near_names, 0, sizeof near_names);
+        near_names.wanted = type;
+        if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
+        spyi_near_text(&near_names, &text);
         spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module ? "%s: type '%s' is not known to module '%s'"
-                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
-                  function, type, module ? module->name : "");
+                  module ? "%s: type '%s' is not known to module '%s'%s"
+                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  function, type, module ? module->name : "", spyi_text_str(&text));
+        spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
@@ -19042,6 +19193,7 @@ static void spyi_near_paths(const spyi_declarations *declarations, const char *p
     near_names.wanted = path;
     if (strlen(path) > 200) return;
     spyi_offer_paths(spyi_declarations_root(declarations), types_only, &near_names);
+    if (types_only) spyi_near_offer_builtin(&near_names);
     spyi_near_text(&near_names, out);
 }
 
@@ -20276,6 +20428,7 @@ typedef struct spyi_value {
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
     bool whole;           // an explicit mapping of no dimensions
+    bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -20377,6 +20530,8 @@ typedef struct spyi_fit {
 
 // Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
 // Host data: scalars are converted as they are copied, so more is possible.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
@@ -20469,8 +20624,10 @@ struct spyi_value_kind {
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
+// Whether it is the kind of TensorView<T> and DiffTensorView<T> parameters.
+SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind);
 // What such a parameter takes, for messages; NULL: it is none.
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
 // The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // The kind of T[] itself, whose field is an address, which the device fills in, and a count.
@@ -20711,7 +20868,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        v->whole = arg->map_count == SPY_MAP_WHOLE;
+        v->one_value = arg->map_count == SPY_MAP_VALUE;
+        v->whole = arg->map_count == SPY_MAP_WHOLE || v->one_value;
         if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
@@ -21178,6 +21336,13 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
 
 #define SPYI_NO_FIT UINT32_MAX
 
+typedef enum spyi_fit_use {
+    SPYI_USE_HOST,  // host data that is copied
+    SPYI_USE_LOAD,  // device memory that a kernel loads
+    SPYI_USE_STORE, // device memory that a kernel stores to and does not load
+    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
+} spyi_fit_use;
+
 static bool spyi_dtype_is_float(spy_dtype d) {
     return d >= SPY_FLOAT16;
 }
@@ -21208,15 +21373,28 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     return 9;
 }
 
-static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output,
-                          spyi_fit *fit) {
+// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
+static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
+    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
+}
+
+static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
+    switch (use) {
+    case SPYI_USE_HOST: return spyi_host_cost(element, type);
+    case SPYI_USE_LOAD: return spyi_memory_cost(element, type);
+    case SPYI_USE_STORE: return spyi_stored_cost(type, element);
+    default: return element == type ? 0 : SPYI_NO_FIT;
+    }
+}
+
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_fit_use use, spyi_fit *fit) {
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
     if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
     if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
         spyi_fit inner;
-        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
+        if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
         fit->cost = inner.cost;
         fit->consumed = inner.consumed + 1;
@@ -21229,9 +21407,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
                          element->kind == SPYI_TYPE_MATRIX;
     if (!plain || !plain_element) return false;
-    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
-                     : spyi_memory_cost(element->scalar, type->scalar);
-    if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    fit->cost = spyi_cost(use, element->scalar, type->scalar);
+    if (fit->cost == SPYI_NO_FIT) return false;
+    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX) return false; // see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
         fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
@@ -21243,11 +21421,15 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
 }
 
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, false, output, fit);
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_LOAD, fit);
 }
 
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, true, output, fit);
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_HOST, fit);
+}
+
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit) {
+    return spyi_fit_type(element, type, SPYI_USE_STORE, fit);
 }
 
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
@@ -21275,9 +21457,11 @@ typedef struct spyi_attempt {
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
     bool whole;  // one value of a shader parameter, not by element
+    bool spread; // values of spy_map_value() may be run over
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     uint32_t pair; // number of the gradient that the next value was given with; 0: none
+    bool result;   // what is being bound is the function's result
     bool constant; // what is being bound takes no part in derivatives
     spyi_text reason;
     spy_status status; // of the failure
@@ -21442,11 +21626,14 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
-    if (v->whole && leaf->batch_rank)
-        return spyi_no(
-            a, SPY_ERROR_SHAPE_MISMATCH,
-            "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
-            leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+    if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
+        spyi_text got = { NULL, 0, 0 };
+        spyi_value_text(v, &got);
+        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path, leaf->type->display,
+                spyi_text_str(&got), v->one_value ? "" : ", whose mapping names no dimension to run it over");
+        spyi_text_free(&got);
+        return false;
+    }
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -21486,30 +21673,42 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     return true;
 }
 
+// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
+static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
+    const spyi_type *inner = leaf->type, *held = v->type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar && inner->scalar && held->scalar != inner->scalar;
+    if (!numbers) return "";
+    const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
+    if (leaf->out && leaf->in) snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out) snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    else
+        snprintf(text, size, "; a tensor's numbers are not converted from %s to %s, which could change them: create it with desc.dtype %s",
+                 from, to, to);
+    return text;
+}
+
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
-    bool host = v->kind == SPY_ARG_ARRAY;
-    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit)
-                     : spyi_fit_memory(v->type, type, leaf->out, &fit);
-    if (!fits) {
-        bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
-        return spyi_mismatch(a, path, type, v,
-                             device_double ? "; device float64 is not converted: make a float32 tensor"
-                             : leaf->out   ? "; outputs are not converted"
-                                           : "");
-    }
+    char why[192];
+    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && a->result;
+    bool fits = stored ? spyi_fit_stored(v->type, type, &fit)
+                : host ? spyi_fit_host(v->type, type, leaf->out, &fit)
+                       : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    if (!fits) return spyi_mismatch(a, path, type, v, spyi_why_no_fit(leaf, v, why, sizeof why));
     if (!spyi_set_batch(a, leaf, v, &fit)) return false;
     a->cost += fit.cost;
     if (!host) {
         leaf->source = SPYI_SOURCE_TENSOR;
         leaf->element = v->type;
-    } else if (leaf->batch_rank == 0) {
+    } else if (leaf->batch_rank == 0 && !(stored && fit.cost)) {
         leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_INLINE;
-    } else { // converted while it is uploaded
+    } else { // converted while it is uploaded, or when the kernel stores it
         leaf->source = SPYI_SOURCE_UPLOAD;
-        const spyi_type *scalar = type;
+        const spyi_type *scalar = stored ? v->type : type;
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
@@ -21539,7 +21738,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) {
-        const char *takes = spyi_kind_takes(leaf->type);
+        const char *takes = spyi_kind_takes(leaf->type, spyi_types_target(a->types));
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
@@ -21599,26 +21798,27 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// T[]: its own address and count, besides what its elements are; as many fields as the value has.
-static spyi_field *spyi_unsized_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
-                                       const char *path, int32_t node) {
-    uint32_t count = a->values->items[index].child_count;
+// T[]: its own address and count, besides what its elements are.
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
-    char(*names)[16];
-    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
-    if (!leaf || !fields) {
-        free(fields);
-        return NULL;
-    }
+    if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = spyi_kind_of_unsized();
     leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
+static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!fields) return NULL;
     names = (char(*)[16])(void *)(fields + count + 1);
     for (uint32_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];
-        fields[i].type = type->fields[0].type;
+        fields[i].type = element;
     }
     return fields;
 }
@@ -21679,8 +21879,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
                            fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
-                          fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, fields[f].name[0] == '[' ? "" : ".", fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
             good = spyi_bind_value(a, child, fields[f].type, fields[f].name, spyi_text_str(&field_path), in,
                                    out, &children[f]);
@@ -21717,12 +21916,17 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (type->kind == SPYI_TYPE_VECTOR)
         return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
                                    out, node);
-    if (!spyi_type_is_unsized(type))
+    bool unsized = spyi_type_is_unsized(type), array = type->kind == SPYI_TYPE_ARRAY;
+    const spyi_value *v = &a->values->items[index];
+    if (!unsized && !array)
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
-    spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
+    if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
+        return spyi_mismatch(a, path, type, v, "; it takes a struct without names of fields, one for each element");
+    if (unsized && !spyi_add_unsized(a, index, type, path, node))
+        return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
     if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    bool good =
-        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
+    bool good = spyi_bind_to_fields(a, index, type, fields, v->child_count, path, in, out, node);
     free(fields);
     return good;
 }
@@ -21752,11 +21956,13 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     // A host array without elements, as Python's [] is, does for a list of none.
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
-    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
+    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
+        const char *takes = spyi_kind_takes(type, spyi_types_target(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
-                             : spyi_kind_takes(type)      ? spyi_kind_takes(type)
+                             : takes                      ? takes
                                                           : "; this kind of parameter cannot be passed");
+    }
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
         return false;
@@ -21956,6 +22162,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
         a->constant = p && p->no_diff;
+        a->result = is_result;
         if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name,
                              !is_result && p->in, is_result || p->out, &node))
             return false;
@@ -22059,7 +22266,7 @@ enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -22197,6 +22404,22 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
     return whole ? whole : type;
 }
 
+// An argument from which the type of a generic or interface-typed parameter cannot be told.
+static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
+    spyi_text got = { NULL, 0, 0 };
+    spyi_value_text(v, &got);
+    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
+    if (v->cast)
+        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
+    else
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                                                  : "'%s': expected %s, got %s, which does not tell its Slang type: "
+                                                    "say which with spy_cast",
+                p->name, p->type->display, spyi_text_str(&got));
+    spyi_text_free(&got);
+    return false;
+}
+
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result) {
     spyi_search q;
@@ -22218,10 +22441,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
-                               "be passed (textures, samplers)",
-                               open->params[p].name, open->params[p].type->display);
+            possible = spyi_no_view(a, &open->params[p], v);
         } else {
             if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
@@ -22301,8 +22521,9 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
-                             spyi_text *error) {
+// Tries all overloads. `spread`: values of spy_map_value() may be run over.
+static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread, spyi_bound *bound,
+                                 spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -22325,6 +22546,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.unit = function->module->unit;
         attempt.types = function->object.device->types;
         attempt.values = values;
+        attempt.spread = spread;
         attempt.bound.strict = function->module->strict_broadcasting;
         attempt.bound.mode = spyi_mode_of(values);
         attempt.bound.dispatch = values->threads != NULL;
@@ -22421,6 +22643,17 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
     spyi_text_free(&twins);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error) {
+    bool may_spread = false;
+    for (uint32_t i = 0; i < values->count; i++) may_spread = may_spread || values->items[i].one_value;
+    spyi_text first = { NULL, 0, 0 };
+    spy_status status = spyi_bind_best(function, values, false, bound, may_spread ? &first : error);
+    if (status != SPY_OK && may_spread) status = spyi_bind_best(function, values, true, bound, error);
+    spyi_text_free(&first);
     return status;
 }
 
@@ -22592,6 +22825,18 @@ static bool spyi_writes_inside(const spyi_bound *b) {
     return false;
 }
 
+// Whether some view of a [CudaKernel] has a gradient beside its tensor: the function reads and adds to it by itself, and only
+// it knows which views are its outputs.
+static bool spyi_views_gradients(const spyi_attempt *a) {
+    for (uint32_t i = 0; i < a->bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a->bound.leaves[i];
+        if (leaf->source != SPYI_SOURCE_KIND || !spyi_kind_is_view(leaf->kind) || !leaf->untracked) continue;
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (leaf->paired || v->grads[0] || v->grads[1]) return true;
+    }
+    return false;
+}
+
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
@@ -22605,6 +22850,7 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
         spyi_text_free(&why);
         return false;
     }
+    if (spyi_views_gradients(a)) return true;
     if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,
@@ -22745,6 +22991,8 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.
 SPYI_FN const char *spyi_spell(const spyi_type *type);
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
@@ -22872,6 +23120,11 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
+    spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
+}
+
 // As a type is declared in memory: bare bools are integers there.
 static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
@@ -22893,15 +23146,23 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
     else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
-// A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
+// A value of a type with scalars of `from` as it is stored in memory type `to`.
+static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to, const char *expression,
                              spyi_text *out) {
-    if (!spyi_bare_bool(from)) {
+    bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
+    if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(s, from, out);
+        spyi_spell_memory(s, to, out);
         spyi_text_add(out, "(%s)", expression);
     }
+}
+
+// The type of a leaf's scalars, as the function has them.
+static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
 }
 
 // >>how a leaf is walked
@@ -23040,7 +23301,7 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
             spyi_text_add(&name, "p");
         if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
-            char put = *c == '.' ? '_' : *c;
+            char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
         for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
@@ -23261,7 +23522,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -23299,7 +23560,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text *to = store ? &line : &value_text;
             spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
                           index, memory->columns, c);
-            if (store) spyi_text_add(to, " = %s.%c; ", spyi_text_str(&part), "xyzw"[c]);
+            if (store)
+                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part), "xyzw"[c]);
         }
         if (store) {
             spyi_text_add(&line, "}");
@@ -23312,7 +23574,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(s, type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, spyi_leaf_dtype(leaf), memory, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -23674,10 +23936,11 @@ static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, cons
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", to, child->name);
+        spyi_spell_field(to, child, &field);
         if (before && child->leaf < 0 &&
             child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            spyi_text_add(&part, "%s_%s", to, child->name);
+            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
+            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
             spyi_emit_fields(s, node->first + i, part.data, true, out);
             spyi_text_add(out, "    %s = %s;\n", field.data, part.data);
@@ -24285,7 +24548,7 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", lvalue, child->name);
+        spyi_spell_field(lvalue, child, &field);
         spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
         spyi_text_free(&field);
     }
@@ -25103,7 +25366,7 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
-    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type));
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
     return false;
 }
 
@@ -25258,6 +25521,10 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
 
 static const spyi_value_kind spyi_view_kind = { "tensor view",   NULL,           spyi_view_bind,
                                                 spyi_view_field, spyi_view_load, spyi_view_fill };
+
+SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind) {
+    return kind == &spyi_view_kind;
+}
 
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
     bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
@@ -25547,7 +25814,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
     if (spyi_type_is_unsized(type))
         return "; it takes a struct of tensors, as many as there are to be elements";
@@ -25556,8 +25823,9 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
                         : spyi_view_kind_of(parts.base)
-                            ? "; it takes a tensor of these elements, on the CUDA backend: others have no such "
-                              "parameters in Slang, but RWTensor<T, D>"
+                            ? target == SPYI_TARGET_CUDA
+                                  ? "; it takes a tensor of exactly these elements, or of their scalars"
+                                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
                         : spyi_is_typed_buffer(parts.base)
                             ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
                               "buffers, but for (RW)StructuredBuffer<T>"
@@ -25874,6 +26142,15 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
 // call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
+
+// diagnose.c
+// Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
+SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
+
+// dispatch.c
+#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
+// Whether the device can run a [CudaKernel]; false: `error` says why not.
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
 
 // >>call/list.h ---------------------------------------------------------------------------------------------
 
@@ -26673,11 +26950,74 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
     return SPY_OK;
 }
 
+// >>call/diagnose.c -----------------------------------------------------------------------------------------
+
+// Errors of the compiler about a generated kernel whose cause is the user's own code, told as what to write there. The kernel's
+// text would only distract from them.
+
+// The first text between two quotes behind `from`, without Slang's mangling: "_SW4Impl1t1I" is Impl.
+static void spyi_quoted(const char *from, spyi_text *out) {
+    const char *begin = strchr(from, '\''), *end = begin ? strchr(begin + 1, '\'') : NULL;
+    const char *name = end ? begin + 1 : "", *digits;
+    size_t length = end ? (size_t)(end - name) : 0;
+    if (length > 2 && strncmp(name, "_S", 2) == 0) {
+        for (digits = name + 2; *digits < '0' || *digits > '9'; digits++)
+            if (digits == end) break;
+        char *rest = NULL;
+        unsigned long n = strtoul(digits, &rest, 10);
+        if (rest && rest < end && n <= (unsigned long)(end - rest)) name = rest, length = (size_t)n;
+    }
+    spyi_text_add_n(out, name, length);
+}
+
+// The lines of the compiler's text behind the first one, which names the kernel.
+static const char *spyi_diagnostics(const char *text) {
+    const char *line = strchr(text, '\n');
+    return line ? line + 1 : text;
+}
+
+SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status) {
+    static const struct {
+        const char *code, *problem;
+    } known[] = {
+        { "(E45001)", "is declared extern, and nothing gives it: give a constant in options.constants, or a type in "
+                      "options.prelude (export struct X : I = Y;), or load the module with one in desc.link that exports it" },
+        { "(E30600)", "is not public: where a module says `public` or `module` anywhere, only its public declarations "
+                      "can be used from outside: write `public` before it" },
+    };
+    const char *text = spyi_text_str(error), *diagnostics = spyi_diagnostics(text);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *code = strstr(diagnostics, known[i].code), *line = code;
+        if (!code) continue;
+        while (line > diagnostics && line[-1] != '\n') line--;
+        spyi_text all = { NULL, 0, 0 };
+        const char *message = strstr(line, "error: ");
+        spyi_text_add(&all, "'");
+        spyi_quoted(message && message < code ? message : line, &all);
+        spyi_text_add(&all, "' of module '%s' %s; Slang says:\n%s", function->module->name, known[i].problem, diagnostics);
+        spyi_text_free(error);
+        *error = all;
+        *status = SPY_ERROR_INVALID_ARGUMENT;
+        return true;
+    }
+    return false;
+}
+
 // >>call/plan.c ---------------------------------------------------------------------------------------------
 
 // Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
 
 // >>plans
+
+// What a call of a [CudaKernel] needs besides arguments that fit.
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values, spyi_text *error) {
+    if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
+    if (values->thread_count.rank == 1) return SPY_OK;
+    spyi_text_add(error, "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+                         "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+                  values->thread_count.rank ? "one of more dimensions" : "none");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
 
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
@@ -26701,13 +27041,14 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK && !values->threads &&
-        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
-        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
-        status = SPY_ERROR_UNSUPPORTED;
-    }
+    bool cuda_kernel = status == SPY_OK && !values->threads &&
+                       spyi_unit_is_cuda_kernel(function->module->unit, function->name);
+    if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    // It finds its element by its thread's number, so that each element needs a thread of its own.
+    uint32_t *group = plan->bound.options.threads;
+    if (cuda_kernel && status == SPY_OK && !group[0]) group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -26986,7 +27327,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
                                        &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
-        if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+        if (status != SPY_OK && !(status == SPY_ERROR_COMPILE && spyi_diagnose(function, error, &status)))
+            spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
@@ -29082,6 +29424,14 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     return &function->entry;
 }
 
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    if (limits->target == SPYI_TARGET_CUDA) return true;
+    spyi_text_add(error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+                  limits->info.name, limits->info.backend);
+    return false;
+}
+
 // The user's arguments and one for each parameter that the system fills.
 static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
     const spyi_signature *signature = &function->overloads.items[0];
@@ -29113,12 +29463,12 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
-    if (entry->cuda_kernel && function->object.device->base->limits.target != SPYI_TARGET_CUDA)
-        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
-                         "%s: %s: it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of "
-                         "backend %s",
-                         name, function->name, function->object.device->base->limits.info.name,
-                         function->object.device->base->limits.info.backend);
+    spyi_text problem = { NULL, 0, 0 };
+    if (entry->cuda_kernel && !spyi_cuda_kernel_runs(function, &problem)) {
+        spyi_fail(ctx, SPY_ERROR_UNSUPPORTED, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
         return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
                          "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
@@ -29154,7 +29504,7 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
                            !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
+        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
@@ -29781,11 +30131,11 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// A node, then its fields. `parent`: path with a final '.', or "".
+// A node, then its fields. `parent`: path, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s%s", parent, node->name);
+    spyi_text_add(&path, "%s%s%s", parent, !parent[0] || node->name[0] == '[' ? "" : ".", node->name);
     out->path = spyi_keep_string(r, spyi_text_str(&path));
     out->type = spyi_keep_string(r, node->type->display);
     out->direction = !node->out ? SPY_DIRECTION_DEFAULT : node->in ? SPY_DIRECTION_INOUT : SPY_DIRECTION_OUT;
@@ -29798,7 +30148,6 @@ static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const ch
         out->argument = spyi_keep_string(r, spyi_text_str(&text));
         spyi_text_free(&text);
         out->kind = SPY_ARG_STRUCT;
-        spyi_text_add(&path, ".");
         for (uint32_t f = 0; f < node->count; f++)
             spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
     }

@@ -171,18 +171,21 @@
 //     spy_arg_tensor                device memory, for in, out and inout alike. Scalars are converted as in
 //                                   C, but never to fewer bits, from float to int or to bool: uint8_t feeds
 //                                   int, int feeds uint and float; double does not feed float. Outputs are
-//                                   not converted. Also whole, and as a pointer: see 18
+//                                   not converted, but for "_result", which goes into numbers of any type
+//                                   as Slang converts them (bool aside). Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
 //     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
 //                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
-//                                   tensors or spy_out_*
+//                                   tensors or spy_out_*. An array T[N], of structs say, as one without
+//                                   names: an argument for each of its N elements
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
 //     spy_out_*, spy_inout_*        `out` and `inout` parameters and "_result", see 8
 //     spy_cast(arg, "float3")       that argument for a parameter of exactly this type: chooses between
 //                                   overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))  that argument, run over as 7 says
+//     spy_map_value(arg)            a host array as one value, run over only where no overload takes it whole
 //     spy_arg_packed                a copy that spy_pack made of an argument and all that it points to
 //
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such

@@ -233,4 +233,13 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
 
+// diagnose.c
+// Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
+SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
+
+// dispatch.c
+#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
+// Whether the device can run a [CudaKernel]; false: `error` says why not.
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
+
 #endif // SPYI_CALL_INTERNAL_H

@@ -87,6 +87,7 @@ static void spyi_near_paths(const spyi_declarations *declarations, const char *p
     near_names.wanted = path;
     if (strlen(path) > 200) return;
     spyi_offer_paths(spyi_declarations_root(declarations), types_only, &near_names);
+    if (types_only) spyi_near_offer_builtin(&near_names);
     spyi_near_text(&near_names, out);
 }
 
