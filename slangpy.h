@@ -19087,7 +19087,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
-    if (SPYI_DESC_PROBLEM(spy_device_desc, desc)) { // not even its log can be trusted
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
                   SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
@@ -20055,7 +20055,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
-    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
     if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
@@ -27871,7 +27871,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
         spyi_cache_again(function, args, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (SPYI_DESC_PROBLEM(spy_call_options, options)) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
         spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
         status = SPY_ERROR_INVALID_ARGUMENT;
     } else if (list && timed) {
@@ -28029,7 +28029,7 @@ static size_t spyi_dispatch_args(const spy_function *function, spy_args args, sp
 
 static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
                                          const spy_call_options *o) {
-    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (args.count && !args.items) return "expected arguments, got NULL";
     if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
     if (function->overloads.count != 1)
