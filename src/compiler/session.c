@@ -444,12 +444,22 @@ uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
 }
 
 static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
-    if (c->library) return SPY_OK;
     const spyi_sl_library *library = NULL;
+    spyi_global_lock();
+    bool ready = c->library != NULL;
+    spyi_global_unlock();
+    if (ready) return SPY_OK;
     spyi_step(c->ctx, "load compiler", false);
     spy_status status = spyi_sl_acquire(c->library_path, &library, error);
     if (status == SPY_OK) {
+        spyi_global_lock();
+        ready = c->library != NULL;
         c->library = library;
+        spyi_global_unlock();
+    }
+    if (status == SPY_OK && ready) { // another thread has done it meanwhile
+        spyi_sl_release();
+    } else if (status == SPY_OK) {
         spyi_atomic_add(&c->loads, 1);
         spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
     }
@@ -496,7 +506,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
-    unit->serial = ++compiler->unit_count;
+    unit->serial = (uint32_t)spyi_atomic_add(&compiler->unit_count, 1);
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     unit->given_name = spyi_strdup(desc->name);
