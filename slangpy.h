@@ -7549,7 +7549,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    bool told_optimization; // that spirv-opt is missing: once is enough
+    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
     char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored
         *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
@@ -9152,13 +9152,15 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
             spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
         return SPY_OK;
     }
-    if (optimize && !spyi_sl_can_optimize(lib) && !unit->compiler->told_optimization) {
-        spyi_text_add(notes,
-                      "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
-                      "module's code is "
-                      "optimised before the driver does\n",
-                      lib->version, lib->path);
-        unit->compiler->told_optimization = true;
+    if (optimize) {
+        spyi_global_lock();
+        bool possible = spyi_sl_can_optimize(lib);
+        spyi_global_unlock();
+        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
+            spyi_text_add(notes,
+                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
+                          "module's code is optimised before the driver does\n",
+                          lib->version, lib->path);
     }
     if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
         spyi_text_add(error,
