@@ -333,7 +333,7 @@ static void spyp_look_for_changes(spyp_device *d) {
     const char *what = d->what;
     if (!d->hot_reload) return;
     d->what = "hot reload";
-    if (spy_poll_reload(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+    if (spy_reload_changed(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
     d->what = what;
 }
 

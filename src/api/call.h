@@ -240,7 +240,7 @@ void spy_release_packed(spy_packed *packed);
 // Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
 // of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
 // Errors found before the launch leave every output as it was.
-// Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
+// Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
 // What a write_globals hook sets values in.
@@ -336,13 +336,16 @@ typedef struct spy_prepare_desc {
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
 // not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
-// SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
+// SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
+// first time or after a reload. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
 // ones are an error.
-// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
-// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
+// Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
+// runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
+// that need another variant of it, waits for the new one, which is made for these arguments.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
 void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus

@@ -75,6 +75,7 @@ typedef struct spyi_values {
     struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
     const spyi_threads *threads;     // of a dispatch; NULL: a call
+    struct spyi_values *next;        // among the cache's spare ones
 } spyi_values;
 
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.

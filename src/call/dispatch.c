@@ -4,7 +4,15 @@
 #include "kinds/kinds.h"
 
 static const spyi_entry *spyi_function_entry(spy_function *function) {
-    if (!function->entry_known) spyi_unit_entry(function->module->unit, function->name, &function->entry);
+    if (function->entry_known) return &function->entry;
+    spyi_entry entry;
+    spyi_outside outside;
+    memset(&entry, 0, sizeof entry);
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
+    spyi_unit_entry(function->module->unit, function->name, &entry);
+    spyi_step_in(function->object.device, &outside);
+    if (!function->entry_known) function->entry = entry;
     function->entry_known = true;
     return &function->entry;
 }

@@ -194,7 +194,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                       "%s: module is not a living module of this device", function);
             return NULL;
         }
-        found = spyi_unit_find_type(module->unit, type);
+        found = spyi_module_type(module, type);
     }
     if (!found) {
         spyi_near near_names;

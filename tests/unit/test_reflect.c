@@ -790,9 +790,12 @@ static void test_refused(void **state) {
     assert_null(spy_reflect_module((spy_module *)(void *)t.device));
     ERROR_IS(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_reflect_module", "expected a module, got a device");
     assert_null(spy_next_overload(NULL));
+    ERROR_IS(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_next_overload", "NULL");
     assert_null(spy_next_overload(spy_reflect_module(t.module)));
     assert_null(spy_find_attribute(NULL, "Test"));
+    ERROR_IS(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_find_attribute", "NULL");
     assert_null(spy_find_attribute(find(&t, "Circle"), NULL));
+    ERROR_IS(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_find_attribute", "NULL");
 
     assert_null(spy_find_decl(t.module, NULL));
     ERROR_IS(t.device, SPY_ERROR_INVALID_ARGUMENT, "spy_find_decl", "NULL");
