@@ -5641,7 +5641,8 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
 
 // Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
-    const char *format = "%s: device '%s' was made before this process was forked; make another one in the child";
+    const char *format =
+        "%s: device '%s' was made before this process was forked; make another one in the child";
     spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
@@ -5674,7 +5675,8 @@ spy_error spy_take_error(spy_device *device) {
     if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
     if (ctx->turns.fork_count != spyi_fork_count()) {
         error.code = SPY_ERROR_DEVICE_LOST;
-        error.message = "spy_take_error: the device was made before this process was forked; make another one in the child";
+        error.message = "spy_take_error: the device was made before this process was forked; make another "
+                        "one in the child";
         return error;
     }
     spyi_mutex_lock(&ctx->error_lock);
@@ -18567,16 +18569,18 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
         spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
                   spyi_text_str(&error));
     } else if (overloads.count == 0) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function, module->name,
-                  name, explained ? ": " : "", spyi_text_str(&error));
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
+                  module->name, name, explained ? ": " : "", spyi_text_str(&error));
     } else if (hidden) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
-                  "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
-                  "`public` at any declaration, kernels can only use what is marked; write `public` before the "
-                  "function, before its struct if it is a method, and before the fields and types that calls "
-                  "use",
-                  function, name, module->name);
-    } else if ((found = spyi_known_function(module, name)) == NULL) { // no other thread has found it meanwhile
+        spyi_fail(
+            ctx, SPY_ERROR_NOT_FOUND,
+            "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+            "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+            "function, before its struct if it is a method, and before the fields and types that calls "
+            "use",
+            function, name, module->name);
+    } else if ((found = spyi_known_function(module, name)) ==
+               NULL) { // no other thread has found it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
         if (!found || !copy) {
@@ -19713,7 +19717,8 @@ static void spyi_reload_look_up(spyi_reload_part *part) {
         spyi_text ignored = { NULL, 0, 0 };
         if (f->known) continue;
         f->known = true;
-        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) != SPY_OK)
+        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) !=
+            SPY_OK)
             spyi_overloads_free(&f->overloads);
         spyi_text_free(&ignored);
     }
@@ -19732,12 +19737,14 @@ static void spyi_reload_work(void *user) {
     job->compiled = true;
     for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) spyi_reload_look_up(&job->parts[i]);
     for (size_t i = 0; i < job->count && job->status != SPY_OK; i++) {
-        spy_module *m = job->parts[i].module; // its files count as seen until they change again, as the failed one's do
+        spy_module *m =
+            job->parts[i].module; // its files count as seen until they change again, as the failed one's do
         if (i != job->failed) spyi_unit_give_up(m->unit, m->fresh);
         m->fresh = NULL;
     }
     spyi_atomic_store(&job->finished, 1);
-    if (job->threaded) spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
+    if (job->threaded)
+        spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
 }
 
 // >>the job, within the device
@@ -19763,8 +19770,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
     if (count == old) return true;
-    spyi_reload_function *grown =
-        (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
+    spyi_reload_function *grown = (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
     size_t at = count; // new ones come first in the module's list, and last here
@@ -19980,7 +19986,8 @@ static void spyi_reload_await_prepared(spy_device *device) {
 
 // >>the public functions
 
-static spy_status spyi_reload_enter(spyi_reload_run *run, const void *object, spyi_kind kind, const char *function) {
+static spy_status spyi_reload_enter(spyi_reload_run *run, const void *object, spyi_kind kind,
+                                    const char *function) {
     memset(run, 0, sizeof *run);
     run->function = function;
     run->status = spyi_enter(object, kind, function);
@@ -26664,7 +26671,8 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     cache->max_plans = max_plans;
     cache->values = (spyi_values *)calloc(1, sizeof *cache->values);
     cache->bucket_count = SPYI_LEAST_BUCKETS;
-    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS) cache->bucket_count *= 2;
+    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS)
+        cache->bucket_count *= 2;
     cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
     if (cache->values && cache->buckets) return cache;
     spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
@@ -26684,8 +26692,8 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
     }
 }
 
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
-                                size_t key_size) {
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size) {
     spy_device *device = function->object.device;
     spyi_cache *cache = device->cache;
     spyi_values *others = cache->spare ? cache->spare : (spyi_values *)calloc(1, sizeof *others);
@@ -30139,8 +30147,7 @@ static void spyi_prepare_thread(void *user) {
     spyi_turns *turns = &p->object.device->ctx.turns;
     spyi_note_thread(&p->outside.thread, spyi_thread_id());
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
-    if (p->made_status == SPY_OK)
-        p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
+    if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
     spyi_turns_notify(turns); // the device stays until the thread has been joined
 }
@@ -30447,7 +30454,8 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running) (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
+        if (!p->running)
+            (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
         fits = true;
     }
     if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // with the sizes in the key
@@ -30473,15 +30481,15 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_device *device = prepared->object.device;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (prepared->running || prepared->queued || !prepared->plan) status = spyi_prepared_settle(prepared, name);
+    if (prepared->running || prepared->queued || !prepared->plan)
+        status = spyi_prepared_settle(prepared, name);
     if (status != SPY_OK) {
         spyi_leave(device);
         return status;
     }
     bool current =
         prepared->plan && (prepared->running || prepared->queued || !spyi_prepared_outdated(prepared));
-    bool again =
-        current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
+    bool again = current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
     while (!again) {
         status = spyi_prepared_run(prepared, args, &error);
         if (status != SPY_ERROR_NOT_READY || error.size || !spyi_prepared_outdated(prepared)) break;
