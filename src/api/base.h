@@ -35,7 +35,9 @@ extern "C" {
     X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
     X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \
     X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                                \
-    X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")
+    X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")                                            \
+    X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                            \
+    X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
 typedef enum spy_status {
 #define SPYI_STATUS_ENUM(name, value, text) name = value,
@@ -94,6 +96,17 @@ typedef struct spy_blocking {
     spy_blocking_func func; // NULL: none
     void *user_data;
 } spy_blocking;
+
+// Asked about every 50 ms while the library waits for the Slang compiler, on the thread that waits: true leaves the wait, and
+// the call fails with SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself
+// (see spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a
+// Ctrl-C or a button. `func` must not call the library. Threads: as spy_log_func.
+typedef bool (*spy_interrupt_func)(void *user_data);
+
+typedef struct spy_interrupt {
+    spy_interrupt_func func; // NULL: none
+    void *user_data;
+} spy_interrupt;
 
 // >>memory
 

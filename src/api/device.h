@@ -28,7 +28,7 @@ typedef struct spy_file {
 
 // Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
 // NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
-// Threads: whichever loads a module. The library holds a lock meanwhile: a hook must not call it.
+// Threads: the one that loads the module. The library holds a lock meanwhile: a hook must not call it.
 typedef struct spy_file_hook {
     // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
     // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.
@@ -68,6 +68,11 @@ typedef struct spy_device_desc {
     const char *label;                  // name in debug tools and messages
     bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
+    spy_interrupt interrupt;            // asked during waits for the Slang compiler whether to leave
+    // Seconds that the Slang compiler may take for one module or kernel; then the call fails with SPY_ERROR_TIMEOUT.
+    // 0: 600; negative: no limit. What is left runs on in a thread of its own until it ends by itself, and keeps its memory
+    // (about 150 MB; the log says so); the next compile takes about 0.3 s more, to open the compiler again.
+    double compile_timeout_s;
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.

@@ -67,18 +67,28 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
+// Waits at most `ns` nanoseconds. false: that time has passed without a signal.
+SPYI_FN bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns);
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang, stb_ds's seed)
 SPYI_FN void spyi_global_unlock(void);
 SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
                                void *arg); // false: no thread could be made
+// With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
+SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
+SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
+// How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
+// the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
+SPYI_FN int32_t spyi_fork_count(void);
+SPYI_FN void spyi_fork_watch(void); // begins to count; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
+SPYI_FN void spyi_library_stay(void); // the library that holds this code stays loaded until the process ends
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
@@ -167,6 +177,8 @@ typedef struct spyi_context {
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
+    spy_interrupt interrupt;
+    double compile_timeout_s; // 0: no limit
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too

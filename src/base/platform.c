@@ -123,6 +123,11 @@ void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
     SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, INFINITE, 0);
 }
 
+bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns) {
+    return SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m,
+                                     (DWORD)(ns / 1000000u + 1), 0) != 0;
+}
+
 void spyi_signal_all(spyi_signal *s) {
     WakeAllConditionVariable((CONDITION_VARIABLE *)(void *)s);
 }
@@ -133,13 +138,27 @@ static DWORD WINAPI spyi_thread_main(LPVOID start) {
     return 0;
 }
 
-bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes) {
     spyi_thread_start_info *info = spyi_make_start_info(func, arg);
     memset(t, 0, sizeof *t);
     if (!info) return false;
-    t->handle[0] = CreateThread(NULL, 0, spyi_thread_main, info, 0, NULL);
+    t->handle[0] = CreateThread(NULL, stack_bytes, spyi_thread_main, info,
+                                stack_bytes ? STACK_SIZE_PARAM_IS_A_RESERVATION : 0, NULL);
     if (!t->handle[0]) free(info);
     return t->handle[0] != NULL;
+}
+
+void spyi_thread_detach(spyi_thread *t) {
+    CloseHandle((HANDLE)t->handle[0]);
+    t->handle[0] = NULL;
+}
+
+// >>forks: there are none
+int32_t spyi_fork_count(void) {
+    return 0;
+}
+
+void spyi_fork_watch(void) {
 }
 
 void spyi_thread_join(spyi_thread *t) {
@@ -167,6 +186,25 @@ uint64_t spyi_time_ns(void) {
 }
 
 #else // POSIX
+
+// >>the clock that waits and spyi_time_ns() use
+// With -std=c11 the C library hides clock_gettime(), and we may come after the program's includes, too late
+// for a feature macro. The macro and the function are hidden together, and then a declaration of our own
+// meets no other.
+#ifdef CLOCK_MONOTONIC
+#define SPYI_CLOCK CLOCK_MONOTONIC
+#else
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    clock_gettime(int clock, struct timespec *time);
+#ifdef __APPLE__
+#define SPYI_CLOCK 6
+#else
+#define SPYI_CLOCK 1
+#endif
+#endif
 
 // >>mutexes
 typedef char spyi_mutex_has_room[sizeof(pthread_mutex_t) <= sizeof(spyi_mutex) ? 1 : -1];
@@ -214,6 +252,22 @@ void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
     pthread_cond_wait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m);
 }
 
+bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns) {
+    const uint64_t billion = 1000000000u;
+    struct timespec until;
+#ifdef __APPLE__
+    until.tv_sec = (time_t)(ns / billion);
+    until.tv_nsec = (long)(ns % billion);
+    return pthread_cond_timedwait_relative_np((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m,
+                                              &until) == 0;
+#else
+    uint64_t end = spyi_time_ns() + ns;
+    until.tv_sec = (time_t)(end / billion);
+    until.tv_nsec = (long)(end % billion);
+    return pthread_cond_timedwait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m, &until) == 0;
+#endif
+}
+
 void spyi_signal_all(spyi_signal *s) {
     pthread_cond_broadcast((pthread_cond_t *)(void *)s);
 }
@@ -224,14 +278,21 @@ static void *spyi_thread_main(void *start) {
     return NULL;
 }
 
-bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes) {
     spyi_thread_start_info *info = spyi_make_start_info(func, arg);
     pthread_t thread;
     memset(t, 0, sizeof *t);
     if (!info) return false;
-    if (pthread_create(&thread, NULL, spyi_thread_main, info) != 0) {
-        free(info);
-        return false;
+    for (bool made = false; !made; stack_bytes /= 4) {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        if (stack_bytes) pthread_attr_setstacksize(&attributes, stack_bytes);
+        made = pthread_create(&thread, &attributes, spyi_thread_main, info) == 0;
+        pthread_attr_destroy(&attributes);
+        if (!made && stack_bytes < (1u << 20)) {
+            free(info);
+            return false;
+        }
     }
     memcpy(t->handle, &thread, sizeof thread);
     return true;
@@ -244,30 +305,39 @@ void spyi_thread_join(spyi_thread *t) {
     memset(t, 0, sizeof *t);
 }
 
+void spyi_thread_detach(spyi_thread *t) {
+    pthread_t thread;
+    memcpy(&thread, t->handle, sizeof thread);
+    pthread_detach(thread);
+    memset(t, 0, sizeof *t);
+}
+
+// >>forks
+static int32_t spyi_forks;
+
+// In the child, which has the forking thread alone. A lock that another thread held would stay locked for ever.
+static void spyi_fork_child(void) {
+    spyi_forks++;
+    pthread_mutex_init(&spyi_global_mutex, NULL);
+}
+
+int32_t spyi_fork_count(void) {
+    return spyi_forks;
+}
+
+void spyi_fork_watch(void) {
+    static bool watching;
+    spyi_global_lock();
+    if (!watching) watching = pthread_atfork(NULL, NULL, spyi_fork_child) == 0;
+    spyi_global_unlock();
+}
+
 uint32_t spyi_processor_count(void) {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 0 ? (uint32_t)count : 1u;
 }
 
 // >>clock
-// With -std=c11 the C library hides clock_gettime(), and we may come after the program's includes, too late
-// for a feature macro. The macro and the function are hidden together, and then a declaration of our own
-// meets no other.
-#ifdef CLOCK_MONOTONIC
-#define SPYI_CLOCK CLOCK_MONOTONIC
-#else
-#ifdef __cplusplus
-extern "C"
-#endif
-    int
-    clock_gettime(int clock, struct timespec *time);
-#ifdef __APPLE__
-#define SPYI_CLOCK 6
-#else
-#define SPYI_CLOCK 1
-#endif
-#endif
-
 uint64_t spyi_time_ns(void) {
     struct timespec now;
     clock_gettime(SPYI_CLOCK, &now);
@@ -275,3 +345,7 @@ uint64_t spyi_time_ns(void) {
 }
 
 #endif
+
+bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+    return spyi_thread_start_deep(t, func, arg, 0);
+}

@@ -72,8 +72,8 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
             spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
         return SPY_OK;
     }
-    if (optimize &&
-        lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
+    spyi_sl_global *global = spyi_sl_global_session();
+    if (optimize && global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
         spyi_text_add(
             error,
             "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
