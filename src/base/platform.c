@@ -239,10 +239,26 @@ void spyi_global_unlock(void) {
 // >>signals
 typedef char spyi_signal_has_room[sizeof(pthread_cond_t) <= sizeof(spyi_signal) ? 1 : -1];
 
+#ifdef __APPLE__
 void spyi_signal_init(spyi_signal *s) {
     memset(s, 0, sizeof *s);
     pthread_cond_init((pthread_cond_t *)(void *)s, NULL);
 }
+#else
+#ifndef __cplusplus // C may declare again what a feature macro may have hidden; C++ compilers hide nothing
+int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
+#endif
+
+// Waits with a limit count by the monotonic clock, which nobody sets.
+void spyi_signal_init(spyi_signal *s) {
+    pthread_condattr_t attributes;
+    memset(s, 0, sizeof *s);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, SPYI_CLOCK);
+    pthread_cond_init((pthread_cond_t *)(void *)s, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+#endif
 
 void spyi_signal_destroy(spyi_signal *s) {
     pthread_cond_destroy((pthread_cond_t *)(void *)s);

@@ -300,9 +300,10 @@ static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t
                           spyi_text *messages) {
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s.slang", t->name);
+    live->files.refused = false;
     bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own, t->conformances,
                                   t->code, messages);
-    if (!good) live->failed = true;
+    if (!good && live->files.refused) live->failed = true;
     spyi_text_free(&path);
     return good;
 }

@@ -87,6 +87,7 @@ typedef struct spyi_sl_source_files { // the file system that a session sees; `o
     spyi_compiler *compiler;
     spyi_sl_session *session;
     spyi_sl_loading *loading; // NULL: no unit is
+    bool refused;             // a file was asked for while no unit was loaded
 } spyi_sl_source_files;
 
 // A session with a unit's modules. Pointers into it die with it.
@@ -94,7 +95,7 @@ struct spyi_sl_live {
     spyi_sl_worker *worker;
     spyi_sl_live *next; // of those that the worker is to close
     spyi_sl_source_files files;
-    bool failed; // a kernel did not compile: libslang remembers imports that failed as if they had not
+    bool failed; // a kernel's import failed: libslang remembers it as if it had not, and links NULL the next time
     spyi_sl_session *session;
     spyi_sl_module *module;    // the unit's
     spyi_sl_layout *layout;    // of the module: where names are looked up
@@ -146,6 +147,7 @@ struct spyi_unit {
     char *given_name, *given_path; // as in the desc; NULL: not given
     spyi_text given;               // text or precompiled bytes of the desc
     bool has_given, precompiled;
+    bool trusted; // precompiled modules need no seal
     char **conformances;
     size_t conformance_count;
     spy_compile_options options;
@@ -185,9 +187,10 @@ SPYI_FN bool spyi_source_read(spyi_sl_loading *loading, const char *path, spyi_t
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
-// Takes our seal off a precompiled module and checks it. false: damaged, or of another Slang; `error` says which.
-SPYI_FN bool spyi_source_unseal(const spyi_unit *unit, spyi_sl_session *session, spyi_text *bytes,
-                                spyi_text *error);
+// Takes our seal off a precompiled module and checks it. false: damaged, without a seal and not `trusted`, or of another
+// Slang; `error` says which.
+SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, bool trusted,
+                                spyi_text *bytes, spyi_text *error);
 SPYI_FN void spyi_source_seal(spyi_text *bytes);
 SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all files
 // Has the unit count as unchanged, and remember the files of an attempt that failed, or NULL.

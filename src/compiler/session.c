@@ -109,10 +109,11 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
     const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
     bool found = false;
     if (!embedded) {
+        if (!loading) files->refused = true;
         found = loading && spyi_source_read(loading, path, text);
         if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
             spyi_text why = { NULL, 0, 0 };
-            found = spyi_source_unseal(loading->unit, files->session, text, &why);
+            found = spyi_source_unseal(compiler->library, files->session, loading->unit->trusted, text, &why);
             if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
             spyi_text_free(&why);
         }
@@ -339,7 +340,7 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     spyi_sl_module *module = NULL;
     if (!unit->precompiled) {
         module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(content), &diagnostics);
-    } else if (spyi_source_unseal(unit, session, content, messages)) {
+    } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
                       : NULL;
@@ -562,6 +563,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
+    unit->trusted = desc->trusted;
     unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
@@ -709,6 +711,7 @@ spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const
     desc.conformances = (const char *const *)old->conformances;
     desc.conformance_count = old->conformance_count;
     desc.options = old->options;
+    desc.trusted = old->trusted;
     spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
     spy_status status =
         unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;
