@@ -4344,10 +4344,26 @@ void spyi_global_unlock(void) {
 // >>signals
 typedef char spyi_signal_has_room[sizeof(pthread_cond_t) <= sizeof(spyi_signal) ? 1 : -1];
 
+#ifdef __APPLE__
 void spyi_signal_init(spyi_signal *s) {
     memset(s, 0, sizeof *s);
     pthread_cond_init((pthread_cond_t *)(void *)s, NULL);
 }
+#else
+#ifndef __cplusplus // C may declare again what a feature macro may have hidden; C++ compilers hide nothing
+int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
+#endif
+
+// Waits with a limit count by the monotonic clock, which nobody sets.
+void spyi_signal_init(spyi_signal *s) {
+    pthread_condattr_t attributes;
+    memset(s, 0, sizeof *s);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, SPYI_CLOCK);
+    pthread_cond_init((pthread_cond_t *)(void *)s, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+#endif
 
 void spyi_signal_destroy(spyi_signal *s) {
     pthread_cond_destroy((pthread_cond_t *)(void *)s);
@@ -7446,6 +7462,8 @@ SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // it is another wo
 // Any thread; never waits. NULL: nothing.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
+#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded" // of the library's own modules, in which no file of the disk is
+
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
@@ -7471,6 +7489,7 @@ typedef struct spyi_sl_source_files { // the file system that a session sees; `o
     spyi_compiler *compiler;
     spyi_sl_session *session;
     spyi_sl_loading *loading; // NULL: no unit is
+    bool refused;             // a file was asked for while no unit was loaded
 } spyi_sl_source_files;
 
 // A session with a unit's modules. Pointers into it die with it.
@@ -7478,7 +7497,7 @@ struct spyi_sl_live {
     spyi_sl_worker *worker;
     spyi_sl_live *next; // of those that the worker is to close
     spyi_sl_source_files files;
-    bool failed; // a kernel did not compile: libslang remembers imports that failed as if they had not
+    bool failed; // a kernel's import failed: libslang remembers it as if it had not, and links NULL the next time
     spyi_sl_session *session;
     spyi_sl_module *module;    // the unit's
     spyi_sl_layout *layout;    // of the module: where names are looked up
@@ -8537,9 +8556,19 @@ static void spyi_diagnostic_place(const spyi_diagnostic_field *f, const char *hi
                   (int)f[4].size, f[4].text);
 }
 
-// Lines that only say that an earlier error ended the work.
+// Whether the field holds `part`. Not strstr(): the field does not end with a NUL.
+static bool spyi_diagnostic_has(const spyi_diagnostic_field *f, const char *part) {
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= f->size; ++i)
+        if (memcmp(f->text + i, part, n) == 0) return true;
+    return false;
+}
+
+// Lines that only say that an earlier error ended the work; and errors in the library's own modules, which compile, unless
+// libslang reads them behind an error of the user's.
 static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
     static const char *const echo[] = { "import failed due to compilation error", "compilation ceased" };
+    if (spyi_diagnostic_has(&f[2], SPYI_SL_EMBEDDED_FOLDER "/")) return true;
     for (size_t i = 0; i < sizeof echo / sizeof echo[0]; ++i)
         if (spyi_diagnostic_is(&f[7], echo[i])) return true;
     return false;
@@ -8600,7 +8629,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
             continue;
         }
         bool span = spyi_diagnostic_is(&f[1], "span"), note = spyi_diagnostic_is(&f[1], "note");
-        if (span && (dropped || f[7].size == 0)) continue;
+        if ((span || note) && dropped) continue;
+        if (span && f[7].size == 0) continue;
         if (span && state.open && !state.detail.size && spyi_diagnostic_same_place(f, state.primary)) {
             state.detail = f[7];
             continue;
@@ -9653,8 +9683,6 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
 
 // >>files that Slang asks for: the disk's, and the embedded modules in a folder of their own
 
-#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded"
-
 static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
     static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
@@ -9706,6 +9734,7 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
     const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
     bool found = false;
     if (!embedded) {
+        if (!loading) files->refused = true;
         found = loading && spyi_source_read(loading, path, text);
         if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
             spyi_text why = { NULL, 0, 0 };
@@ -13899,9 +13928,10 @@ static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t
                           spyi_text *messages) {
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s.slang", t->name);
+    live->files.refused = false;
     bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own, t->conformances,
                                   t->code, messages);
-    if (!good) live->failed = true;
+    if (!good && live->files.refused) live->failed = true;
     spyi_text_free(&path);
     return good;
 }
@@ -26192,7 +26222,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
                                        &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
-        if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+        if (status == SPY_ERROR_COMPILE) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, variant, &code.inputs, values, error);
     if (status == SPY_OK) {

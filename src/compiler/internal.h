@@ -62,6 +62,8 @@ SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // it is another wo
 // Any thread; never waits. NULL: nothing.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
+#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded" // of the library's own modules, in which no file of the disk is
+
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL

@@ -56,8 +56,6 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
 
 // >>files that Slang asks for: the disk's, and the embedded modules in a folder of their own
 
-#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded"
-
 static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
     static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
