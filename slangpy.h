@@ -7436,10 +7436,11 @@ SPYI_FN void spyi_sl_worker_forget(void);  // in a forked child, which has not i
 // Runs func(context) on the worker's thread and waits for it; tasks of several threads take turns. `what` begins messages:
 // "compile f". SPY_ERROR_INTERRUPTED and SPY_ERROR_TIMEOUT (see spy_device_desc), SPY_ERROR_NO_COMPILER, or SPY_ERROR_COMPILE
 // for an exception of libslang's: the task did not end, and what it was to write is as it was or half written.
+// error NULL: desc.interrupt is not asked, and a failure goes to the log.
 // Cost: about 10 us beyond the task. On the worker's thread: func(context), at once.
 SPYI_FN spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context),
                                void *context, spyi_text *error);
-// The same with the unit's session, see spyi_sl_live_of(). error NULL: a failure goes to the log, and func was not called.
+// The same with the unit's session, see spyi_sl_live_of().
 SPYI_FN spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
                                void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context), void *context,
                                spyi_text *error);
@@ -9104,6 +9105,7 @@ typedef struct spyi_sl_wait {
     spyi_context *ctx;
     const char *what;
     uint64_t began, next_line; // ns
+    bool quiet; // nobody would hear why: desc.interrupt is not asked
     bool blocked, interrupted, late;
 } spyi_sl_wait;
 
@@ -9122,7 +9124,7 @@ static void spyi_sl_look_round(spyi_sl_wait *wait) {
         spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; the Slang compiler is still at it", wait->what, s);
         wait->next_line *= 5;
     }
-    if (ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data)) wait->interrupted = true;
+    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data)) wait->interrupted = true;
     if (ctx->compile_timeout_s > 0 && s >= ctx->compile_timeout_s) wait->late = true;
 }
 
@@ -9209,10 +9211,13 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
         func(context);
         return SPY_OK;
     }
+    spyi_text ignored = { NULL, 0, 0 };
     spyi_sl_wait wait;
     memset(&wait, 0, sizeof wait);
     wait.ctx = compiler->ctx;
     wait.what = what;
+    wait.quiet = !error;
+    if (!error) error = &ignored;
     wait.began = spyi_time_ns();
     wait.next_line = SPYI_SL_LINE_NS;
     spyi_sl_task task;
@@ -9238,6 +9243,8 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
         spyi_sl_worker_drop(w);
     }
     if (wait.blocked) spyi_block(compiler->ctx, false);
+    if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
+    spyi_text_free(&ignored);
     return status;
 }
 
@@ -9260,22 +9267,17 @@ static void spyi_sl_ask_task(void *context) {
 spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
                        void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context), void *context,
                        spyi_text *error) {
-    spyi_text ignored = { NULL, 0, 0 };
     spyi_sl_question q;
     q.unit = unit;
     q.kib = kib;
     q.func = func;
     q.context = context;
     q.asked = false;
-    spy_status status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error ? error : &ignored);
-    if (status == SPY_OK && !q.asked) {
-        spyi_text_add(error ? error : &ignored, "%s: module '%s' cannot be opened again", what, unit->name);
-        status = SPY_ERROR_COMPILE;
-    }
-    if (!error && status != SPY_OK && status != SPY_ERROR_INTERRUPTED)
-        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s", spyi_text_str(&ignored));
-    spyi_text_free(&ignored);
-    return status;
+    spy_status status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error);
+    if (status != SPY_OK || q.asked) return status;
+    if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
+    else spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what, unit->name);
+    return SPY_ERROR_COMPILE;
 }
 
 // >>compiler/source.c ---------------------------------------------------------------------------------------

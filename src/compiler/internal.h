@@ -36,10 +36,11 @@ SPYI_FN void spyi_sl_worker_forget(void);  // in a forked child, which has not i
 // Runs func(context) on the worker's thread and waits for it; tasks of several threads take turns. `what` begins messages:
 // "compile f". SPY_ERROR_INTERRUPTED and SPY_ERROR_TIMEOUT (see spy_device_desc), SPY_ERROR_NO_COMPILER, or SPY_ERROR_COMPILE
 // for an exception of libslang's: the task did not end, and what it was to write is as it was or half written.
+// error NULL: desc.interrupt is not asked, and a failure goes to the log.
 // Cost: about 10 us beyond the task. On the worker's thread: func(context), at once.
 SPYI_FN spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context),
                                void *context, spyi_text *error);
-// The same with the unit's session, see spyi_sl_live_of(). error NULL: a failure goes to the log, and func was not called.
+// The same with the unit's session, see spyi_sl_live_of().
 SPYI_FN spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
                                void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context), void *context,
                                spyi_text *error);
