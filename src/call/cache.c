@@ -1,12 +1,23 @@
 // The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
 // byte by byte, so that steady loops neither hash nor search.
-#include "base/stbds.h"
 #include "call/call_internal.h"
 
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
-    if (cache) cache->max_plans = max_plans;
-    return cache;
+    if (!cache) return NULL;
+    cache->max_plans = max_plans;
+    cache->bucket_count = SPYI_LEAST_BUCKETS;
+    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS) cache->bucket_count *= 2;
+    cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
+    if (cache->buckets) return cache;
+    spyi_free(&device->ctx, cache, sizeof *cache);
+    return NULL;
+}
+
+// The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
+// many plans it may hold, so that putting a plan in needs no memory and cannot fail.
+static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
+    return &cache->buckets[hash & (cache->bucket_count - 1)];
 }
 
 // >>life of plans
@@ -80,15 +91,9 @@ static void spyi_make_recent(spy_function *function, spyi_plan *plan) {
 
 static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
     spyi_cache *cache = device->cache;
-    spyi_plan *first = stbds_hmget(cache->table, plan->hash);
-    if (first == plan && !plan->chain) {
-        (void)stbds_hmdel(cache->table, plan->hash);
-    } else if (first == plan) {
-        stbds_hmput(cache->table, plan->hash, plan->chain);
-    } else {
-        while (first->chain != plan) first = first->chain;
-        first->chain = plan->chain;
-    }
+    spyi_plan **at = spyi_cache_bucket(cache, plan->hash);
+    while (*at != plan) at = &(*at)->chain;
+    *at = plan->chain;
     for (int i = 0; i < SPYI_RECENT_PLANS; i++)
         if (plan->function->recent[i] == plan) plan->function->recent[i] = NULL;
     spyi_lru_remove(cache, plan);
@@ -111,8 +116,8 @@ static spyi_plan *spyi_cache_lookup(spy_device *device, spy_function *function, 
     spyi_cache *cache = device->cache;
     if (cache->count == 0) return NULL;
     uint64_t hash = spyi_hash(values->key, values->key_size, 0);
-    for (spyi_plan *plan = stbds_hmget(cache->table, hash); plan; plan = plan->chain) {
-        if (!spyi_key_equal(plan, values)) continue;
+    for (spyi_plan *plan = *spyi_cache_bucket(cache, hash); plan; plan = plan->chain) {
+        if (plan->hash != hash || !spyi_key_equal(plan, values)) continue;
         spyi_make_recent(function, plan);
         return plan;
     }
@@ -155,11 +160,9 @@ SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     // A redirect and its plan arrive together: the plan must not push out its own redirect.
     uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
     while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
-    bool first = !cache->table;
-    if (first) spyi_global_lock(); // stb_ds's first map of a process writes its seed
-    plan->chain = stbds_hmget(cache->table, plan->hash);
-    stbds_hmput(cache->table, plan->hash, plan);
-    if (first) spyi_global_unlock();
+    spyi_plan **bucket = spyi_cache_bucket(cache, plan->hash);
+    plan->chain = *bucket;
+    *bucket = plan;
     cache->count++;
     spyi_lru_add(cache, plan);
     spyi_make_recent(plan->function, plan);
@@ -183,7 +186,7 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
         cache->retired = plan->retired;
         spyi_plan_free(device, plan);
     }
-    stbds_hmfree(cache->table);
+    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
     spyi_values_free(&cache->values);
     spyi_free(&device->ctx, cache, sizeof *cache);
     device->cache = NULL;

@@ -112,19 +112,17 @@ struct spyi_plan {
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
-    spyi_plan *chain;         // same hash
+    spyi_plan *chain;         // next of its bucket
     spyi_plan *newer, *older; // by use
     spyi_plan *retired;       // next of those that wait for the GPU
 };
 
 // >>the cache and what calls reuse
-struct spyi_plan_slot {
-    uint64_t key;
-    spyi_plan *value;
-};
+enum { SPYI_LEAST_BUCKETS = 16, SPYI_MOST_BUCKETS = 65536 };
 
 struct spyi_cache {
-    struct spyi_plan_slot *table; // stb_ds map from hash to plans
+    spyi_plan **buckets; // chains of plans by the last bits of their hashes
+    uint32_t bucket_count; // a power of two
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;

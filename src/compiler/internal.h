@@ -68,9 +68,16 @@ SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
+// Where the lines that diagnostics are about can be read: `content` is the text at `path`, other files are read again.
+typedef struct spyi_sl_sources {
+    spyi_compiler *compiler;
+    const char *path;
+    const spyi_text *content;
+} spyi_sl_sources;
 // The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are
-// left out.
-SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out);
+// left out. `sources`: below each error and warning stand its line of source and a mark; NULL: they do not.
+SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
+                                 spyi_text *out);
 
 // >>session.c
 
@@ -150,7 +157,8 @@ struct spyi_unit {
     char *given_name, *given_path; // as in the desc; NULL: not given
     spyi_text given;               // text or precompiled bytes of the desc
     bool has_given, precompiled;
-    bool trusted; // precompiled modules need no seal
+    bool trusted;        // precompiled modules need no seal
+    bool has_visibility; // its text may say what is public; then the rest is not
     char **conformances;
     size_t conformance_count;
     spy_compile_options options;
@@ -184,9 +192,10 @@ SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char
 
 // >>source.c: where text comes from
 
-// The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
-// Threads: any; hooks are asked on the thread that loads the unit.
-SPYI_FN bool spyi_source_read(spyi_sl_loading *loading, const char *path, spyi_text *out);
+// The contents of `path` from the hook or the disk; the unit being loaded (NULL: none is) remembers it. false: there is none.
+// Threads: any; hooks are asked on the thread that waits for the task.
+SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path, spyi_text *out);
+SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
@@ -217,6 +226,8 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
+// The part after the last "::" or "." outside of <>; *prefix: bytes of what stands before that, 0: nothing does.
+SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL: there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,

@@ -127,7 +127,7 @@ static void spyi_sl_load_query(spyi_unit *unit, spyi_sl_live *live, void *contex
     (void)unit;
     q->compiles = spyi_sl_load_source(live->session, q->name, q->path, q->source, &diagnostics) != NULL;
     if (q->compiles) spyi_sl_blob_free(&diagnostics); // only warnings
-    else spyi_sl_diagnostics(&diagnostics, q->path, q->out);
+    else spyi_sl_diagnostics(&diagnostics, q->path, NULL, q->out);
 }
 
 bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
@@ -147,16 +147,39 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     return q.compiles;
 }
 
+// Appends what Slang has to say against `text`, which stands below an import of the unit; nothing when it compiles.
+static void spyi_unit_query(spyi_unit *unit, const spyi_text *text, spyi_text *out) {
+    spyi_text source = { NULL, 0, 0 };
+    spyi_text_add(&source, "import %s;\n%s\n", unit->name, spyi_text_str(text));
+    spyi_sl_ask_source(unit, "query", &source, out);
+    spyi_text_free(&source);
+}
+
 void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
                        spyi_text *out) {
     if (!spyi_sl_name_is_safe(name)) return;
-    spyi_text source = { NULL, 0, 0 };
-    spyi_text_add(&source, "import %s;\nvoid spyi_query(", unit->name);
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add(&text, "void spyi_query(");
     for (uint32_t i = 0; i < count; ++i)
-        spyi_text_add(&source, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
-    spyi_text_add(&source, ") { %s(", name);
-    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&source, "%sa%u", i ? ", " : "", i);
-    spyi_text_add(&source, "); }\n");
-    spyi_sl_ask_source(unit, "query", &source, out);
-    spyi_text_free(&source);
+        spyi_text_add(&text, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
+    spyi_text_add(&text, ") { %s(", name);
+    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&text, "%sa%u", i ? ", " : "", i);
+    spyi_text_add(&text, "); }");
+    spyi_unit_query(unit, &text, out);
+    spyi_text_free(&text);
+}
+
+// Slang's "declaration not accessible" comes before it looks at arguments, so a call without any tells.
+bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
+    if (!unit->has_visibility || !spyi_sl_name_is_safe(name)) return false;
+    spyi_text text = { NULL, 0, 0 }, answer = { NULL, 0, 0 };
+    size_t owner = 0;
+    const char *last = spyi_sl_last_part(name, &owner);
+    if (owner) spyi_text_add(&text, "void spyi_query(%.*s owner) { owner.%s(); }", (int)owner, name, last);
+    else spyi_text_add(&text, "void spyi_query() { %s(); }", name);
+    spyi_unit_query(unit, &text, &answer);
+    bool is_private = strstr(spyi_text_str(&answer), "(E30600)") != NULL;
+    spyi_text_free(&text);
+    spyi_text_free(&answer);
+    return is_private;
 }

@@ -108,13 +108,14 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
     bool found = false;
     if (!embedded) {
         if (!loading) files->refused = true;
-        found = loading && spyi_source_read(loading, path, text);
+        found = loading && spyi_source_read(compiler, loading, path, text);
         if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
             spyi_text why = { NULL, 0, 0 };
             found = spyi_source_unseal(compiler->library, files->session, loading->unit->trusted, text, &why);
             if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
             spyi_text_free(&why);
         }
+        if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
         return found;
     }
     embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
@@ -344,7 +345,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
                       : NULL;
         if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
     }
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_sources sources = { unit->compiler, unit->path, unit->precompiled ? NULL : content };
+    spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     spyi_sl_blob_free(&blob);
     return module;
 }
@@ -413,7 +415,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
     }
     live->link_count = (uint32_t)unit->link_count;
     if (live->module) live->layout = live->module->v->getLayout(live->module, 0, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (!live->layout) {
         if (live->module)
             spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
@@ -605,6 +607,7 @@ static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instea
         if (status != SPY_OK) return status;
         place = unit->path;
     }
+    unit->has_visibility = unit->precompiled || spyi_source_has_visibility(content);
     if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
         spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
         return SPY_ERROR_COMPILE;

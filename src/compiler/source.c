@@ -108,6 +108,15 @@ bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
 
 // >>reading
 
+// Whether a word of Slang's that makes declarations private stands in the text. In a comment it does no harm: then one
+// look more is taken at each function.
+bool spyi_source_has_visibility(const spyi_text *text) {
+    static const char *const words[] = { "public", "internal", "private", "module" };
+    for (size_t i = 0; text->data && i < sizeof words / sizeof words[0]; ++i)
+        if (strstr(text->data, words[i])) return true;
+    return false;
+}
+
 static void spyi_source_ask_text(void *context) {
     spyi_source_ask *ask = (spyi_source_ask *)context;
     const spy_file_hook *hook = &ask->compiler->hook;
@@ -122,10 +131,9 @@ static void spyi_source_ask_text(void *context) {
     if (hook->close) hook->close(&file, hook->user_data);
 }
 
-bool spyi_source_read(spyi_sl_loading *loading, const char *path, spyi_text *out) {
-    spyi_compiler *c = loading->unit->compiler;
+bool spyi_source_read(spyi_compiler *c, spyi_sl_loading *loading, const char *path, spyi_text *out) {
     // Stamped before it is read: what is written meanwhile counts as a change.
-    spyi_unit_watch(loading->unit, path, spyi_source_stamp(c, path));
+    if (loading) spyi_unit_watch(loading->unit, path, spyi_source_stamp(c, path));
     spyi_source_ask ask;
     memset(&ask, 0, sizeof ask);
     ask.compiler = c;
@@ -133,7 +141,7 @@ bool spyi_source_read(spyi_sl_loading *loading, const char *path, spyi_text *out
     ask.out = out;
     if (c->hook.open) spyi_sl_on_caller(spyi_source_ask_text, &ask);
     if (!ask.opened) return spyi_file_read(path, out);
-    if (!ask.good)
+    if (!ask.good && loading)
         spyi_text_add(&loading->notes, "%s: the file hook gave %zu bytes at NULL\n", path, ask.bad_size);
     return ask.good;
 }
@@ -145,22 +153,24 @@ static bool spyi_source_is_absolute(const char *path) {
 spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out, spyi_text *error) {
     spyi_unit *unit = loading->unit;
     spyi_compiler *c = unit->compiler;
-    if (spyi_source_read(loading, path, out)) return SPY_OK;
+    if (spyi_source_read(c, loading, path, out)) return SPY_OK;
     size_t count = spyi_source_is_absolute(path) ? 0 : unit->include_path_count + c->include_path_count;
     spyi_text at = { NULL, 0, 0 };
-    spyi_text_add(error, "%s: the file cannot be read", path);
+    spyi_text_add(error, "%s: the file cannot be read: %s", path, spyi_file_problem());
+    if (c->hook.open) spyi_text_add(error, ", and the file hook does not have it");
+    if (!spyi_source_is_absolute(path)) spyi_text_add(error, "; searched the current folder");
     for (size_t i = 0; i < count; ++i) {
         const char *folder = i < unit->include_path_count ? unit->include_paths[i]
                                                           : c->include_paths[i - unit->include_path_count];
         spyi_text_clear(&at);
         spyi_text_add(&at, "%s/%s", folder, path);
-        if (spyi_source_read(loading, at.data, out)) {
+        if (spyi_source_read(c, loading, at.data, out)) {
             free(unit->path);
             unit->path = at.data;
             spyi_text_free(error);
             return SPY_OK;
         }
-        spyi_text_add(error, "%s%s", i ? ", " : "; nor is it in the include paths ", folder);
+        spyi_text_add(error, "%s%s", i ? ", " : " and the include paths ", folder);
     }
     spyi_text_free(&at);
     return SPY_ERROR_IO;
