@@ -9099,8 +9099,8 @@ static void spyi_sl_work(void *arg) {
     w->started = true;
     spyi_signal_all(&w->told);
     while (w->global && !w->lost) {
+        spyi_sl_close_all(w); // gives the lock away meanwhile
         spyi_sl_task *task = w->task;
-        spyi_sl_close_all(w);
         if (task && !task->done) {
             spyi_mutex_unlock(&w->lock);
             spyi_sl_perform(w, task);
