@@ -81,6 +81,10 @@
 // to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
 // which would dangle, does not compile. Descs are filled by assignment in C++.
 //
+// Structs that a program fills, spy_*_desc and spy_call_options, are all zero by default: `spy_tensor_desc d = { 0 };` in C,
+// `spy_tensor_desc d = {};` in C++, or the members by name in braces. One that was not zeroed is an error that says so,
+// as far as its last member, _end_canary, shows it.
+//
 // >>guide 3: devices
 //
 // A device is one GPU with its memory pool, its compiler sessions and its cache of compiled calls. There is
@@ -386,7 +390,7 @@
 //                                        vectors and matrices of them, structs that are IAtomicAddable
 // Parameters of all of them are `in`: writes go through them. Indices are D ints (t[y, x]), an int[D], or a
 // vector, whose .x is the last dimension; load and store take the same; .shape has the sizes. Bounds are not
-// checked. T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
+// checked but in a device made for it (25). T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
 //
 // The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which tell any code
 // where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
@@ -592,6 +596,21 @@
 // reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside recordings are the
 // library's own submissions as ever, also while frames are in flight, and can be read at once. One that depends on a
 // recording comes after the engine has submitted it. examples/04_engine_vulkan has two frames in flight.
+//
+// >>guide 25: finding indices that are out of range
+//
+// With .check_bounds = true in the spy_device_desc, tensors that a function takes whole (guide 18 and 23) look at each index
+// in the kernel: one outside the shape gives 0 where it reads, and writes or adds nothing. The first one is an error of the
+// next wait, read or call with a result, SPY_ERROR_OUT_OF_RANGE; what was read is there all the same. It may be of an earlier
+// call, of a dispatch, a shader of the module's own or a command list:
+//
+//     spy_tensor_read: blur: 'image': the kernel reads at index (480, 12), its shape is (480, 640): expected 0 to 479 in
+//     dimension 0, got 480; at element (479, 12) of the call; it got 0
+//
+// One is told at a time: threads run in no order, so "first" is the one that came first to a place where all look. Tensors
+// that Slang code makes of a pointer are checked, too, without a name. StructuredBuffer and the other buffers, TensorView and
+// plain pointers are not. Without the option nothing is checked, and kernels have no trace of it: it is for debugging,
+// where a wrong index would otherwise change other memory or crash. Each wait looks at a few words in the GPU's memory.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -857,6 +876,8 @@ typedef struct spy_device_desc {
     // 0: 600; negative: no limit. What is left runs on in a thread of its own until it ends by itself, and keeps its memory
     // (about 150 MB; the log says so); the next compile takes about 0.3 s more, to open the compiler again.
     double compile_timeout_s;
+    bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
@@ -1043,6 +1064,7 @@ typedef struct spy_module_desc {
     // Precompiled modules (this one and what it imports) may lack the seal that spy_save_module() and spy_serialize_module()
     // write, as slangc's do. Slang crashes on many that are damaged; a seal tells before.
     bool trust_precompiled;
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
@@ -1317,6 +1339,7 @@ typedef struct spy_tensor_desc {
     bool with_grad;           // with a gradient tensor of the same shape, zeroed: see api/gradient.h. Float elements only
     spy_tensor *grad_in;      // instead: the gradient that calls read (retained), for outputs of backward calls
     spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_tensor_desc;
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
@@ -1379,6 +1402,7 @@ typedef struct spy_view_desc {
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
     const char *type;         // another element type; NULL: the tensor's own
     spy_module *module;       // where `type` is looked up
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_view_desc;
 // Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
@@ -1795,6 +1819,7 @@ typedef struct spy_call_options {
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_call_options;
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
@@ -1851,6 +1876,7 @@ typedef struct spy_prepare_desc {
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
                                      // none. append_to must be NULL. The values in `globals` are given to every call;
                                      // write_globals is called by spy_prepare() and at each call, and gives newer ones
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
@@ -1892,6 +1918,7 @@ typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: none
     spy_shape stride; // multiplied with it before; rank 0: 1
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_grid_desc;
 
 // Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
@@ -1907,6 +1934,7 @@ typedef struct spy_random_desc {
     uint32_t warmup;   // values passed over
     bool no_hash_seed; // the seed is used as it is, not hashed first
     bool zero_seed;    // the seed is 0 (seed must be 0)
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_random_desc;
 
 // Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.
@@ -2112,6 +2140,7 @@ typedef struct spy_list_desc {
     // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_list_desc;
 
 // Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.
@@ -2314,8 +2343,8 @@ static const char *const spyi_slang_slangpy[] = {
     "//   wang_hash(), WangHash                         random numbers",
     "//",
     "// An index is D ints in the order of the shape, t[row, column], or int[D], or a vector, whose components go the other",
-    "// way round, as in textures: t[int2(column, row)]. Nothing checks bounds: an index outside the shape is undefined, as",
-    "// with arrays.",
+    "// way round, as in textures: t[int2(column, row)]. An index outside the shape is undefined, as with arrays, unless the",
+    "// device was made with check_bounds.",
     "//",
     "// The module needs nothing from C: tensors can be made from pointers in Slang. By hand it compiles with",
     "//   slangc -I src/slang -fvk-use-scalar-layout -matrix-layout-row-major",
@@ -2326,6 +2355,7 @@ static const char *const spyi_slang_slangpy[] = {
     "__include slangpy_tensor;",
     "__include slangpy_atomic;",
     "__include slangpy_call;",
+    "__include slangpy_bounds;",
     "__include slangpy_random;",
     NULL
 };
@@ -2429,8 +2459,8 @@ static const char *const spyi_slang_slangpy_memory[] = {
 static const char *const spyi_slang_slangpy_tensor[] = {
     "// Tensors: N-D strided views of device memory, as values that are passed and copied like any struct.",
     "//",
-    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_unused`",
-    "// at 12, `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
+    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_site`",
+    "// at 12 (the argument's number for messages, 0 for tensors made in Slang), `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
     "// `_data` points to the element that lies lowest and `_offset` is the way from there to the element at index 0, because",
     "// NVIDIA's Vulkan driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
     "implementing slangpy;",
@@ -2569,7 +2599,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2578,7 +2608,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2588,13 +2618,16 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "}",
@@ -2604,7 +2637,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2613,7 +2646,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2623,13 +2656,16 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "}",
@@ -2640,7 +2676,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2649,7 +2685,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2659,17 +2695,23 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "}",
@@ -2897,7 +2939,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2906,7 +2948,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2916,22 +2958,31 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "",
     "    public void add(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 2)) return;",
+    "#endif",
     "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
     "    }",
     "    public void add(vector<int, Rank> index, Element value) { add(spyi_reverse(index), value); }",
@@ -3033,6 +3084,59 @@ static const char *const spyi_slang_slangpy_call[] = {
     "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;",
     "    spyi_set_call(element, shape, group_shape);",
     "}",
+    NULL
+};
+
+// >>slang/slangpy_bounds.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_bounds[] = {
+    "// spy_device_desc.check_bounds: tensors look at their indices. An index outside the shape loads zero and stores nothing, and",
+    "// the first one is noted in the device's record, whose address is the macro's value. Without the macro nothing of this is",
+    "// there, and tensors check nothing.",
+    "//",
+    "// The record, in words: 0 its state (0 free, 1 being written, 2 complete), 1 the tensor's _site, 2 rank | access << 8 | rank",
+    "// of the call << 16, 4 to 11 the index, 12 to 19 the shape, 20 to 27 the call's element. data/bounds.c reads it.",
+    "implementing slangpy;",
+    "",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "",
+    "internal void spyi_note_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)",
+    "{",
+    "    uint *record = (uint *)uint64_t(SPYI_CHECK_BOUNDS);",
+    "    if (((Atomic<uint> *)record).compareExchange(0u, 1u) != 0u) return;",
+    "    record[1] = uint(site);",
+    "    record[2] = uint(Rank | (access << 8) | (spyi_call_dimensionality << 16));",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Rank; d = d + 1)",
+    "    {",
+    "        record[4 + d] = uint(index[d]);",
+    "        record[12 + d] = uint(shape[d]);",
+    "    }",
+    "    CallShapeInfo element = spyi_call_info(0);",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < 8; d = d + 1) record[20 + d] = uint(element.shape[d]);",
+    "    DeviceMemoryBarrier();",
+    "    ((Atomic<uint> *)record).store(2u);",
+    "}",
+    "",
+    "// What a load gives instead. `{}` is zero for any type here, also for those that say nothing of it.",
+    "internal Element spyi_zero<Element>()",
+    "{",
+    "    Element zero = {};",
+    "    return zero;",
+    "}",
+    "",
+    "// Access 0 reads, 1 writes, 2 adds.",
+    "public bool spyi_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)",
+    "{",
+    "    bool outside = false;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Rank; d = d + 1) outside = outside || index[d] < 0 || index[d] >= shape[d];",
+    "    if (outside) spyi_note_outside(site, shape, index, access);",
+    "    return outside;",
+    "}",
+    "",
+    "#endif",
     NULL
 };
 
@@ -3253,6 +3357,9 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
     "{",
     "    if (grad._data == nullptr) return;",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;",
+    "#endif",
     "    Element.atomic_add(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
     "}",
     "",
@@ -3261,6 +3368,9 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
     "{",
     "    if (grad._data == nullptr) return;",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;",
+    "#endif",
     "    Element.atomic_add_uniform(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
     "}",
     "",
@@ -3851,6 +3961,7 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_tensor", spyi_slang_slangpy_tensor }, \
     { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
     { "slangpy_call", spyi_slang_slangpy_call }, \
+    { "slangpy_bounds", spyi_slang_slangpy_bounds }, \
     { "slangpy_random", spyi_slang_slangpy_random }, \
     { "slangpy_diff", spyi_slang_slangpy_diff }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
@@ -4051,6 +4162,13 @@ typedef struct spyi_context {
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
+
+// Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
+#define SPYI_NOT_ZEROED(type)                                                                                \
+    "the " #type " was not zeroed before its members were set: write `" #type                                \
+    " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
+#define SPYI_DESC_PROBLEM(type, desc)                                                                        \
+    ((desc) != NULL && (desc)->_end_canary != 0 ? SPYI_NOT_ZEROED(type) : NULL)
 
 // Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
@@ -5600,8 +5718,9 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// Memory that waits for recordings into somebody else's command buffers goes back to the pool, as far as held_from allows.
-SPYI_FN void spyi_release_held(spy_device *device);
+// A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
+// held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
 // All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
 // SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
@@ -6844,6 +6963,7 @@ typedef struct spyi_compiler_desc {
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
     bool print; // slangpy_print's print() records; else it is empty
+    uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
     spy_file_hook files;
 } spyi_compiler_desc;
 
@@ -7657,6 +7777,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
+    char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library;  // NULL until the first unit
     spyi_atomic unit_count;         // ever made
@@ -9993,7 +10114,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
     const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 2, sizeof *macros);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 3, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -10005,8 +10126,15 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
         }
-        macros[unit->define_count].name = "SPYI_PRINT";
-        macros[unit->define_count].value = "1";
+        size_t macro_count = unit->define_count;
+        if (c->print) {
+            macros[macro_count].name = "SPYI_PRINT";
+            macros[macro_count++].value = "1";
+        }
+        if (c->bounds_record[0]) {
+            macros[macro_count].name = "SPYI_CHECK_BOUNDS";
+            macros[macro_count++].value = c->bounds_record;
+        }
         spyi_sl_session_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.structureSize = sizeof desc;
@@ -10016,7 +10144,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
         desc.searchPaths = paths;
         desc.searchPathCount = (spyi_sl_int)path_count;
         desc.preprocessorMacros = macros;
-        desc.preprocessorMacroCount = (spyi_sl_int)(unit->define_count + c->print);
+        desc.preprocessorMacroCount = (spyi_sl_int)macro_count;
         desc.fileSystem = &files->object;
         desc.compilerOptionEntries = options;
         desc.compilerOptionEntryCount = option_count;
@@ -10283,6 +10411,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
     c->print = desc->print;
+    if (desc->bounds_record)
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL", (unsigned long long)desc->bounds_record);
     return c;
 }
 
@@ -14376,6 +14506,7 @@ struct spy_device {
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
@@ -14408,6 +14539,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
 SPYI_FN void spyi_pool_give(
     spy_device *device,
     spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
+SPYI_FN void spyi_pool_release_held(spy_device *device); // frees blocks whose recordings have all been reported
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -14594,6 +14726,24 @@ SPYI_FN spyi_use spyi_print_use(const spy_device *device);
 // Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
+
+// >>data/bounds.h -------------------------------------------------------------------------------------------
+
+// desc.check_bounds: what kernels noted of an index outside a tensor's shape.
+
+#define SPYI_BOUNDS_GRADIENT 0x80000000u // beside a site: its tensor's gradient
+
+// Without desc.check_bounds there is no `device->bounds`, and all but create do nothing.
+// *address: where kernels note the first bad index (src/slang/slangpy_bounds.slang).
+SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
+SPYI_FN void spyi_bounds_destroy(spy_device *device);
+// The number of an argument in the record, from any thread; 0: indices are not checked, or no memory is left for its name.
+SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
+// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then. `function`:
+// the called function's name, when the error begins with it; or NULL.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
+// The same, reported as the device's error under the name of a public function.
+SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
@@ -15128,7 +15278,7 @@ SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     device->pool.waiting_bytes += storage->size;
 }
 
-SPYI_FN void spyi_release_held(spy_device *device) {
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
     uint64_t held_from = device->base->held_from;
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
@@ -15177,7 +15327,7 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
     device->base->held_from = 0; // whatever has not been reported must not be submitted any more
-    spyi_release_held(device);
+    spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     while (device->pool.imported) {
@@ -15796,7 +15946,9 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
     spy_shape shape;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
@@ -15893,7 +16045,10 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
         status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
         if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-        else if (!upload) spyi_print_deliver(device);
+        else if (!upload) {
+            spyi_print_deliver(device);
+            status = spyi_bounds_report(device, function);
+        }
     }
     spyi_leave(device);
     return status;
@@ -15945,6 +16100,11 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
+    if (problem) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        return NULL;
+    }
     if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: expected a desc with a valid shape and without data, like and zeroed", function);
@@ -16432,7 +16592,9 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
@@ -18395,7 +18557,9 @@ SPYI_FN void spyi_module_drop(spy_module *module) {
 static spy_status spyi_check_module_desc(spy_device *device, const char *function,
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     if (!desc->path && !desc->source && !desc->precompiled)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
@@ -19169,6 +19333,168 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
     return size;
 }
 
+// >>data/bounds.c -------------------------------------------------------------------------------------------
+
+// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims, and the names of
+// the arguments that tensors in kernels are numbered by.
+
+enum { SPYI_BOUNDS_WORDS = 28 }; // of the record, see slangpy_bounds.slang
+enum { SPYI_BOUNDS_COMPLETE = 2 };
+
+typedef struct spyi_site {
+    char *function, *argument;
+} spyi_site;
+
+typedef struct spyi_bounds {
+    spyi_storage *storage;
+    spyi_mutex lock; // guards the sites: compile threads bind, too
+    spyi_site *sites;
+    uint32_t count, capacity;
+} spyi_bounds;
+
+static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
+    static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
+    const spyi_storage *storage = device->bounds->storage;
+    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
+                                                sizeof zeros, false, error);
+    // Else the next look could come before it.
+    if (status == SPY_OK)
+        status = device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error) {
+    spy_status status = SPY_OK;
+    if (!(device->base->limits.info.features & SPY_FEATURE_POINTERS)) {
+        spyi_text_add(error, "desc.check_bounds needs a device with SPY_FEATURE_POINTERS");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_bounds *b = (spyi_bounds *)spyi_allocate(&device->ctx, sizeof *b);
+    if (!b) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_mutex_init(&b->lock);
+    device->bounds = b;
+    b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
+                                "slangpy bounds", error, &status);
+    if (!b->storage) return status;
+    b->storage->references = 1;
+    *address = b->storage->chunk.address + b->storage->offset;
+    return spyi_bounds_clear(device, error);
+}
+
+SPYI_FN void spyi_bounds_destroy(spy_device *device) {
+    spyi_bounds *b = device->bounds;
+    if (!b) return;
+    if (b->storage) spyi_pool_give(device, b->storage);
+    for (uint32_t i = 0; i < b->count; i++) {
+        free(b->sites[i].function);
+        free(b->sites[i].argument);
+    }
+    free(b->sites);
+    spyi_mutex_destroy(&b->lock);
+    spyi_free(&device->ctx, b, sizeof *b);
+    device->bounds = NULL;
+}
+
+// Inside the lock.
+static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
+    for (uint32_t i = 0; i < b->count; i++)
+        if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
+            return i + 1;
+    if (b->count == b->capacity) {
+        uint32_t capacity = b->capacity ? b->capacity * 2 : 64;
+        spyi_site *sites = (spyi_site *)realloc(b->sites, capacity * sizeof *sites);
+        if (!sites) return 0;
+        b->sites = sites;
+        b->capacity = capacity;
+    }
+    spyi_site *site = &b->sites[b->count];
+    site->function = spyi_strdup(function);
+    site->argument = spyi_strdup(argument);
+    if (site->function && site->argument) return ++b->count;
+    free(site->function);
+    free(site->argument);
+    return 0;
+}
+
+SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument) {
+    spyi_bounds *b = device->bounds;
+    if (!b) return 0;
+    spyi_mutex_lock(&b->lock);
+    uint32_t site = spyi_bounds_find(b, function, argument);
+    spyi_mutex_unlock(&b->lock);
+    return site;
+}
+
+// >>the record
+
+static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *out) {
+    spyi_text_add(out, "(");
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s%d", i ? ", " : "", (int)words[i]);
+    spyi_text_add(out, count == 1 ? ",)" : ")");
+}
+
+static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record, spyi_text *error) {
+    static const char *const did[3] = { "reads", "writes", "adds" };
+    static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
+    uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
+    uint32_t call_rank = record[2] >> 16;
+    const uint32_t *index = record + 4, *shape = record + 12;
+    if (rank > SPY_MAX_RANK) rank = SPY_MAX_RANK;
+    if (call_rank > SPY_MAX_RANK) call_rank = SPY_MAX_RANK;
+    if (access > 2) access = 0;
+    spyi_mutex_lock(&b->lock);
+    if (site >= 1 && site <= b->count) {
+        const spyi_site *of = &b->sites[site - 1];
+        if (!function || strcmp(function, of->function) != 0) spyi_text_add(error, "%s: ", of->function);
+        spyi_text_add(error, "'%s'%s: the kernel %s at index ", of->argument,
+                      record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "", did[access]);
+    } else {
+        spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
+    }
+    spyi_mutex_unlock(&b->lock);
+    spyi_bounds_tuple(index, rank, error);
+    spyi_text_add(error, ", its shape is ");
+    spyi_bounds_tuple(shape, rank, error);
+    for (uint32_t d = 0; d < rank; d++) {
+        if ((int)index[d] >= 0 && (int)index[d] < (int)shape[d]) continue;
+        if (shape[d]) spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d, (int)index[d]);
+        else spyi_text_add(error, ": dimension %u is empty", d);
+        break;
+    }
+    if (call_rank) {
+        spyi_text_add(error, "; at element ");
+        spyi_bounds_tuple(record + 20, call_rank, error);
+        spyi_text_add(error, " of the call");
+    }
+    spyi_text_add(error, "; %s", became[access]);
+}
+
+// The work that was waited for is done, so that the record can be read without waiting. What other work, which still
+// runs, is writing just now is told next time.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
+    spyi_bounds *b = device->bounds;
+    uint32_t record[SPYI_BOUNDS_WORDS];
+    if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
+    spy_status status = device->backend->download(device->gpu, record, &b->storage->chunk, b->storage->offset,
+                                                  sizeof record, 0, error);
+    if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
+    status = spyi_bounds_clear(device, error);
+    if (status != SPY_OK) return status;
+    spyi_bounds_explain(b, function, record, error);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_bounds_take(device, NULL, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    return status;
+}
+
 // >>data/reflect.c ------------------------------------------------------------------------------------------
 
 // Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
@@ -19702,6 +20028,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
+        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -19731,6 +20058,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
+    spyi_bounds_destroy(device);
     if (device->gpu) {
         spyi_pool_destroy(device);
         device->backend->destroy(device->gpu);
@@ -19749,6 +20077,11 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     const char *function = "spy_create_device";
     if (!desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+        return NULL;
+    }
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc)) { // not even its log can be trusted
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
+                  SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
@@ -19805,6 +20138,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
         compiler.print = desc->enable_print;
+        if (desc->check_bounds) status = spyi_bounds_create(device, &compiler.bounds_record, &error);
         compiler.files = desc->files;
         device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
@@ -19813,10 +20147,10 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->compiler =
             device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
         device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
-        if (!device->types || !device->compiler || !device->cache) {
+        if (status == SPY_OK && (!device->types || !device->compiler || !device->cache)) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");
-        } else {
+        } else if (status == SPY_OK) {
             for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
                 device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
             if (desc->enable_print) status = spyi_print_create(device, desc->print_buffer_bytes, &error);
@@ -19867,6 +20201,8 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_print_deliver(device);
+    status = spyi_bounds_report(device, function);
+    if (status != SPY_OK) return status;
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
@@ -19997,6 +20333,12 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
 }
 
 // >>for backends
+
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
+    spyi_pool_release_held(device);
+    spyi_print_deliver(device);
+    return spyi_bounds_report(device, function);
+}
 
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
     if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
@@ -20172,6 +20514,7 @@ typedef struct spyi_leaf {
     bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
+    uint32_t site;                    // number of function and path in messages about indices; 0: they are not checked
     spyi_role role;
     uint32_t value_leaf;           // of a gradient: the leaf that it belongs to
     uint32_t grads[2];             // leaves of its gradients: read, and added to or written; 0: none
@@ -20704,6 +21047,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
+    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
     if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
@@ -21284,6 +21628,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
+    leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
@@ -24205,10 +24550,11 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
-        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s%s\nimport %s;\n\n",
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
-        key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
+        key->index64 ? ", 64-bit offsets" : "",
+        function->object.device->bounds ? ", indices of whole tensors checked" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
@@ -24484,6 +24830,8 @@ static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char
     const spy_grid_desc *desc = (const spy_grid_desc *)arg->value.data;
     *problem = "expected a spy_grid_desc, got NULL";
     if (!desc) return false;
+    *problem = SPYI_DESC_PROBLEM(spy_grid_desc, desc);
+    if (*problem) return false;
     uint32_t rank = desc->shape.rank;
     *problem = "the rank of its shape is not 1 to SPY_MAX_RANK";
     if (rank < 1 || rank > SPY_MAX_RANK) return false;
@@ -24607,13 +24955,15 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
+enum { SPYI_RANDOM_TWICE = -1, SPYI_RANDOM_GARBAGE = -2 }; // in place of a warm-up, of a desc that is wrong
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
     float range[2];
     (void)value;
     memcpy(range, bits, sizeof range);
-    *problem = "seed and zero_seed are both given";
+    *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
+                                                                    : "seed and zero_seed are both given";
     if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
     *problem = "low and high must be finite, with low <= high";
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
@@ -24679,13 +25029,16 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     spy_arg arg = spyi_custom_arg(name, kind);
     float range[2];
     uint32_t bits[2], seed = 2640457667u;
-    bool hash = !desc || !desc->no_hash_seed;
-    if (desc && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
+    bool hash = !desc || problem || !desc->no_hash_seed; // an unset bool must not be looked at
+    if (desc && !problem && (desc->seed || desc->zero_seed)) seed = desc->seed;
     range[0] = low;
     range[1] = high;
     memcpy(bits, range, sizeof bits);
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
-    arg.dims[SPYI_RANDOM_WARMUP] = !desc ? 0 : desc->seed && desc->zero_seed ? -1 : (int64_t)desc->warmup;
+    arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
+    if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
+    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;
@@ -25135,9 +25488,9 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// One tensor as Slang has it: address, offset, sizes, strides. `element`: bytes.
-static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint8_t *out,
-                           spyi_text *error) {
+// One tensor as Slang has it: address, offset, site, sizes, strides. `element`: bytes.
+static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
+                           uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
     uint64_t first = t->offset_bytes - t->begin_bytes;
     if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
@@ -25155,6 +25508,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
     uint32_t offset = (uint32_t)(first / element), rank = 0;
     memcpy(out, &address, 8);
     memcpy(out + 8, &offset, 4);
+    memcpy(out + 12, &site, 4);
     while (rank < leaf->consumed && leaf->consumed_dims[rank] == -1) rank++;
     for (uint32_t d = 0; d < rank; d++) {
         uint32_t dim = leaf->batch_rank + d;
@@ -25180,7 +25534,7 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
     uint8_t *out = (uint8_t *)field;
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     int64_t pack = spyi_whole_pack(leaf, t);
-    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), out, error)) return false;
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error)) return false;
     memset(out + size, 0, (size_t)size * (parts - 1));
     for (int g = 0; g < 2 && parts > 1; g++) {
         const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
@@ -25189,6 +25543,7 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
         bool alike = leaf->batch_rank == 0 || memcmp(&grad->strides, &t->strides, sizeof t->strides) == 0;
         if (!alike) spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
         if (!alike || !spyi_fill_part(leaf, grad, scalars * spyi_type_device_stride(grad->type),
+                                      leaf->site ? leaf->site | SPYI_BOUNDS_GRADIENT : 0,
                                       out + size * (parts == 3 ? (uint32_t)g + 1 : 1), error))
             return false;
     }
@@ -28224,6 +28579,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
+    if (status == SPY_OK && (s.waits || timed)) status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
@@ -28505,7 +28861,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
         spyi_cache_again(function, args, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (list && timed) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, options)) {
+        spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (list && timed) {
         spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
                               "spy_list_timestamp can");
         status = SPY_ERROR_INVALID_ARGUMENT;
@@ -28660,6 +29019,7 @@ static size_t spyi_dispatch_args(const spy_function *function, spy_args args, sp
 
 static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
                                          const spy_call_options *o) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (args.count && !args.items) return "expected arguments, got NULL";
     if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
     if (function->overloads.count != 1)
@@ -28994,6 +29354,11 @@ static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_te
 static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
                                spyi_text *error) {
     spyi_values *values = &p->object.device->cache->values;
+    const char *problem = SPYI_DESC_PROBLEM(spy_prepare_desc, desc);
+    if (problem) {
+        spyi_text_add(error, "desc: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
     spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
     if (status == SPY_OK && p->kept.options.append_to) {
         spyi_text_add(error, "its options: append_to: a prepared call cannot be recorded; expected NULL");
@@ -29546,6 +29911,12 @@ SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc) {
     const char *function = "spy_create_command_list";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_list_desc, desc);
+    if (problem) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        spyi_leave(device);
+        return NULL;
+    }
     spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
     if (list && desc) {
         list->label = spyi_strdup(desc->label);

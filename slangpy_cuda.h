@@ -39,6 +39,7 @@ typedef struct spy_cuda_desc {
     bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
                                 // back becomes a CUDA graph of one node, which is launched in half the time, unless the
                                 // environment has CUDA_LAUNCH_BLOCKING=1
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_cuda_desc;
 
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
@@ -2118,8 +2119,13 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
 
 static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_cuda_desc *given = (const spy_cuda_desc *)desc->backend_desc;
-    spy_status status = spyi_cu_open(given != NULL ? given->driver_library : NULL, &gpu->cu, error);
+    spy_status status;
     bool pushed;
+    if (SPYI_DESC_PROBLEM(spy_cuda_desc, given)) {
+        spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_cuda_desc, given));
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_cu_open(given != NULL ? given->driver_library : NULL, &gpu->cu, error);
     if (status != SPY_OK) return status;
     if (given != NULL && given->nvrtc_library != NULL) {
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);

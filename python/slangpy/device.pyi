@@ -89,6 +89,7 @@ class Device(_Device):
         progress: Callable[[str, bool], object] | None = ...,
         print_buffer_size: int = ...,
         compile_timeout_s: float = ...,
+        check_bounds: bool = ...,
         slang_library: str | None = ...,
         max_plans: int = ...,
         enable_rhi_validation: bool = ...,
@@ -268,6 +269,7 @@ def create_device(
     progress: Callable[[str, bool], object] | None = ...,
     print_buffer_size: int = ...,
     compile_timeout_s: float = ...,
+    check_bounds: bool = ...,
     slang_library: str | None = ...,
     max_plans: int = ...,
     enable_rhi_validation: bool = ...,
@@ -280,7 +282,8 @@ def create_device(
     `existing_device_handles`: a CUcontext for a CUDA device, which must outlive it, with or without its CUdevice, as a
     list of NativeHandle; see get_cuda_current_context_native_handles(); `more`: further keywords of DeviceDesc
     (adapter_name, label, compiler_options, log, progress, print_buffer_size, slang_library, max_plans, compile_timeout_s:
-    seconds that the Slang compiler may take for one module or kernel, 0: 600, negative: no limit). The environment's
+    seconds that the Slang compiler may take for one module or kernel, 0: 600, negative: no limit; check_bounds, for debugging:
+    tensors taken whole check their indices in the kernel, and the first bad one is the next wait's or read's error). The environment's
     SLANGPY_DEVICE_TYPE_OVERRIDE names another type.
     """
 def init_device() -> Device:

@@ -273,6 +273,7 @@ class DeviceDesc(_Desc):
     slang_library: str | None
     print_buffer_size: int
     compile_timeout_s: float
+    check_bounds: bool
     log: Callable[[int, str], object] | None
     progress: Callable[[str, bool], object] | None
     def __init__(
@@ -301,6 +302,7 @@ class DeviceDesc(_Desc):
         slang_library: str | None = ...,
         print_buffer_size: int = ...,
         compile_timeout_s: float = ...,
+        check_bounds: bool = ...,
         log: Callable[[int, str], object] | None = ...,
         progress: Callable[[str, bool], object] | None = ...,
     ) -> None: ...

@@ -266,6 +266,7 @@ typedef struct spy_call_options {
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_call_options;
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
@@ -322,6 +323,7 @@ typedef struct spy_prepare_desc {
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
                                      // none. append_to must be NULL. The values in `globals` are given to every call;
                                      // write_globals is called by spy_prepare() and at each call, and gives newer ones
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do

@@ -75,6 +75,8 @@ typedef struct spy_device_desc {
     // 0: 600; negative: no limit. What is left runs on in a thread of its own until it ends by itself, and keeps its memory
     // (about 150 MB; the log says so); the next compile takes about 0.3 s more, to open the compiler again.
     double compile_timeout_s;
+    bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.

@@ -72,6 +72,10 @@
 // to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
 // which would dangle, does not compile. Descs are filled by assignment in C++.
 //
+// Structs that a program fills, spy_*_desc and spy_call_options, are all zero by default: `spy_tensor_desc d = { 0 };` in C,
+// `spy_tensor_desc d = {};` in C++, or the members by name in braces. One that was not zeroed is an error that says so,
+// as far as its last member, _end_canary, shows it.
+//
 // >>guide 3: devices
 //
 // A device is one GPU with its memory pool, its compiler sessions and its cache of compiled calls. There is
@@ -377,7 +381,7 @@
 //                                        vectors and matrices of them, structs that are IAtomicAddable
 // Parameters of all of them are `in`: writes go through them. Indices are D ints (t[y, x]), an int[D], or a
 // vector, whose .x is the last dimension; load and store take the same; .shape has the sizes. Bounds are not
-// checked. T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
+// checked but in a device made for it (25). T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
 //
 // The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which tell any code
 // where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
@@ -583,3 +587,18 @@
 // reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside recordings are the
 // library's own submissions as ever, also while frames are in flight, and can be read at once. One that depends on a
 // recording comes after the engine has submitted it. examples/04_engine_vulkan has two frames in flight.
+//
+// >>guide 25: finding indices that are out of range
+//
+// With .check_bounds = true in the spy_device_desc, tensors that a function takes whole (guide 18 and 23) look at each index
+// in the kernel: one outside the shape gives 0 where it reads, and writes or adds nothing. The first one is an error of the
+// next wait, read or call with a result, SPY_ERROR_OUT_OF_RANGE; what was read is there all the same. It may be of an earlier
+// call, of a dispatch, a shader of the module's own or a command list:
+//
+//     spy_tensor_read: blur: 'image': the kernel reads at index (480, 12), its shape is (480, 640): expected 0 to 479 in
+//     dimension 0, got 480; at element (479, 12) of the call; it got 0
+//
+// One is told at a time: threads run in no order, so "first" is the one that came first to a place where all look. Tensors
+// that Slang code makes of a pointer are checked, too, without a name. StructuredBuffer and the other buffers, TensorView and
+// plain pointers are not. Without the option nothing is checked, and kernels have no trace of it: it is for debugging,
+// where a wrong index would otherwise change other memory or crash. Each wait looks at a few words in the GPU's memory.

@@ -35,6 +35,7 @@ typedef struct spy_list_desc {
     // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_list_desc;
 
 // Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.

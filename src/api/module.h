@@ -78,6 +78,7 @@ typedef struct spy_module_desc {
     // Precompiled modules (this one and what it imports) may lack the seal that spy_save_module() and spy_serialize_module()
     // write, as slangc's do. Slang crashes on many that are damaged; a seal tells before.
     bool trust_precompiled;
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.

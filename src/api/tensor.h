@@ -24,6 +24,7 @@ typedef struct spy_tensor_desc {
     bool with_grad;           // with a gradient tensor of the same shape, zeroed: see api/gradient.h. Float elements only
     spy_tensor *grad_in;      // instead: the gradient that calls read (retained), for outputs of backward calls
     spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_tensor_desc;
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
@@ -86,6 +87,7 @@ typedef struct spy_view_desc {
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
     const char *type;         // another element type; NULL: the tensor's own
     spy_module *module;       // where `type` is looked up
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_view_desc;
 // Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);

@@ -33,6 +33,7 @@ typedef struct spy_vk_desc {
     void *lock_user_data;
     const char *const *enabled_features;   // those of spy_vk_required_features().optional_features that `device` was
     uint32_t enabled_feature_count;        // created with; others count as missing: Vulkan does not tell
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_vk_desc;
 
 // What an engine's VkDevice must be created with. Valid for the life of the process.

@@ -228,6 +228,11 @@ static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_te
 static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
                                spyi_text *error) {
     spyi_values *values = &p->object.device->cache->values;
+    const char *problem = SPYI_DESC_PROBLEM(spy_prepare_desc, desc);
+    if (problem) {
+        spyi_text_add(error, "desc: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
     spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
     if (status == SPY_OK && p->kept.options.append_to) {
         spyi_text_add(error, "its options: append_to: a prepared call cannot be recorded; expected NULL");

@@ -2,6 +2,7 @@
 //
 // Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
 #include "call/list.h"
+#include "data/bounds.h"
 #include "data/gpu_print.h"
 
 // >>temporaries: host arrays that are run over, new tensors, and places for results to host memory
@@ -417,6 +418,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
+    if (status == SPY_OK && (s.waits || timed)) status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);

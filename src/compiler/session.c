@@ -178,7 +178,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
     const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 2, sizeof *macros);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 3, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -190,8 +190,15 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
         }
-        macros[unit->define_count].name = "SPYI_PRINT";
-        macros[unit->define_count].value = "1";
+        size_t macro_count = unit->define_count;
+        if (c->print) {
+            macros[macro_count].name = "SPYI_PRINT";
+            macros[macro_count++].value = "1";
+        }
+        if (c->bounds_record[0]) {
+            macros[macro_count].name = "SPYI_CHECK_BOUNDS";
+            macros[macro_count++].value = c->bounds_record;
+        }
         spyi_sl_session_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.structureSize = sizeof desc;
@@ -201,7 +208,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
         desc.searchPaths = paths;
         desc.searchPathCount = (spyi_sl_int)path_count;
         desc.preprocessorMacros = macros;
-        desc.preprocessorMacroCount = (spyi_sl_int)(unit->define_count + c->print);
+        desc.preprocessorMacroCount = (spyi_sl_int)macro_count;
         desc.fileSystem = &files->object;
         desc.compilerOptionEntries = options;
         desc.compilerOptionEntryCount = option_count;
@@ -468,6 +475,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
     c->print = desc->print;
+    if (desc->bounds_record)
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL", (unsigned long long)desc->bounds_record);
     return c;
 }
 

@@ -1,4 +1,5 @@
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
+#include "data/bounds.h"
 #include "data/gpu_print.h"
 
 #include "slang/embed.h"
@@ -137,6 +138,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
+        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -166,6 +168,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
+    spyi_bounds_destroy(device);
     if (device->gpu) {
         spyi_pool_destroy(device);
         device->backend->destroy(device->gpu);
@@ -184,6 +187,11 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     const char *function = "spy_create_device";
     if (!desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+        return NULL;
+    }
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc)) { // not even its log can be trusted
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
+                  SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
@@ -240,6 +248,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
         compiler.print = desc->enable_print;
+        if (desc->check_bounds) status = spyi_bounds_create(device, &compiler.bounds_record, &error);
         compiler.files = desc->files;
         device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
@@ -248,10 +257,10 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->compiler =
             device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
         device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
-        if (!device->types || !device->compiler || !device->cache) {
+        if (status == SPY_OK && (!device->types || !device->compiler || !device->cache)) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");
-        } else {
+        } else if (status == SPY_OK) {
             for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
                 device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
             if (desc->enable_print) status = spyi_print_create(device, desc->print_buffer_bytes, &error);
@@ -302,6 +311,8 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_print_deliver(device);
+    status = spyi_bounds_report(device, function);
+    if (status != SPY_OK) return status;
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
@@ -432,6 +443,12 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
 }
 
 // >>for backends
+
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
+    spyi_pool_release_held(device);
+    spyi_print_deliver(device);
+    return spyi_bounds_report(device, function);
+}
 
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
     if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;

@@ -30,7 +30,9 @@ SPYI_FN void spyi_module_drop(spy_module *module) {
 static spy_status spyi_check_module_desc(spy_device *device, const char *function,
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     if (!desc->path && !desc->source && !desc->precompiled)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);

@@ -148,7 +148,10 @@ static void *ask_prepare(void *user) {
     d.data = zero;
     d.with_grad = true;
     spy_tensor *x = spy_create_tensor(gpu_device, &d);
-    spy_prepare_desc desc = { true, &o };
+    spy_prepare_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.async = true;
+    desc.options = &o;
     spy_prepared *p = spy_prepare(spy_find_function(m, "sq"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", x)), &desc);
     while (p && spy_prepared_ready(p) == SPY_ERROR_NOT_READY) usleep(1000);
     bool failed = !p || spy_prepared_ready(p) != SPY_OK;
