@@ -62,7 +62,8 @@ def _check_options(options):
     """Gives a SlangCompilerOptions. What would change results and cannot be had is an error, what has no effect a warning."""
     if not isinstance(options, SlangCompilerOptions):
         options = SlangCompilerOptions(options)
-    for name in ("downstream_args", "report_downstream_time", "report_perf_benchmark", "enable_warnings", "disable_warnings",
+    _slangpy._check_options(options)
+    for name in ("report_downstream_time", "report_perf_benchmark", "enable_warnings", "disable_warnings",
                  "dump_intermediates"):
         if getattr(options, name):
             log_warn_once("compiler_options: '{}' has no effect".format(name))

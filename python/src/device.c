@@ -618,8 +618,8 @@ static PyObject *spyp_device_reload(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     SPYP_UNUSED(ignored);
     if (spyp_enter(d, "Device.reload_all_programs") < 0) return NULL;
-    spy_reload_info info = { 0, 0 };
-    spy_status status = spy_poll_reload(d->device, 0, &info);
+    spy_reload_info info = { 0, 0, 0 };
+    spy_status status = spy_reload_changed(d->device, 0, &info);
     if (status != SPY_OK) spyp_raise(d);
     spyp_leave(d);
     return status == SPY_OK ? PyLong_FromUnsignedLong(info.reloaded) : NULL;

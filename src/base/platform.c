@@ -34,6 +34,14 @@ bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
     return __atomic_compare_exchange_n(&a->value, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) {
+    __atomic_store_n(at, thread, __ATOMIC_RELAXED);
+}
+
+uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
+    return __atomic_load_n((volatile uintptr_t *)at, __ATOMIC_RELAXED);
+}
+
 #else // MSVC: LONG has 32 bits
 
 int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
@@ -51,6 +59,14 @@ void spyi_atomic_store(spyi_atomic *a, int32_t value) {
 bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
     return InterlockedCompareExchange((volatile LONG *)&a->value, (LONG)value, (LONG)expected) ==
            (LONG)expected;
+}
+
+void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) { // a volatile word is written and read whole
+    *at = thread;
+}
+
+uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
+    return *at;
 }
 
 #endif
@@ -165,6 +181,14 @@ void spyi_thread_join(spyi_thread *t) {
     WaitForSingleObject((HANDLE)t->handle[0], INFINITE);
     CloseHandle((HANDLE)t->handle[0]);
     t->handle[0] = NULL;
+}
+
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)GetCurrentThreadId();
+}
+
+void spyi_thread_pause(void) {
+    YieldProcessor();
 }
 
 uint32_t spyi_processor_count(void) {
@@ -326,6 +350,18 @@ void spyi_thread_detach(spyi_thread *t) {
     memcpy(&thread, t->handle, sizeof thread);
     pthread_detach(thread);
     memset(t, 0, sizeof *t);
+}
+
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)pthread_self();
+}
+
+void spyi_thread_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
 }
 
 // >>forks

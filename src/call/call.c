@@ -21,7 +21,7 @@ static bool spyi_options_are_plain(const spy_call_options *options) {
 static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
                                   const spyi_threads *threads, const char *public_name, bool timed,
                                   uint64_t *gpu_time_ns) {
-    spyi_values *values = &function->object.device->cache->values;
+    spyi_values *values = function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
@@ -42,9 +42,13 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
-    if (status == SPY_OK && list) status = spyi_list_begin_call(list, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
+        if (list) { // what compiles leaves the device: before the list is changed, which other threads may do meanwhile
+            status = spyi_variants_make(plan, values, &error);
+            if (status == SPY_OK) status = spyi_list_check_open(list, function->object.device, &error);
+            if (status == SPY_OK) status = spyi_list_begin_call(list, &error);
+        }
+        if (status == SPY_OK) status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status == SPY_OK && list) spyi_list_end_call(list, plan);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
@@ -144,7 +148,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     if (text && capacity) text[0] = 0;
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+    spyi_values *values = device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);

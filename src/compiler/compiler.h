@@ -143,6 +143,7 @@ typedef struct spyi_near {
     uint32_t count;
 } spyi_near;
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the

@@ -214,7 +214,7 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", lvalue, child->name);
+        spyi_spell_field(lvalue, child, &field);
         spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
         spyi_text_free(&field);
     }

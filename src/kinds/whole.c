@@ -281,7 +281,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
     if (spyi_type_is_unsized(type))
         return "; it takes a struct of tensors, as many as there are to be elements";
@@ -290,8 +290,9 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
                         : spyi_view_kind_of(parts.base)
-                            ? "; it takes a tensor of these elements, on the CUDA backend: others have no such "
-                              "parameters in Slang, but RWTensor<T, D>"
+                            ? target == SPYI_TARGET_CUDA
+                                  ? "; it takes a tensor of exactly these elements, or of their scalars"
+                                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
                         : spyi_is_typed_buffer(parts.base)
                             ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
                               "buffers, but for (RW)StructuredBuffer<T>"
