@@ -165,14 +165,16 @@ enum {
 static bool spyi_library_is_whole(const char *path) {
     const uint16_t one = 1;
     unsigned char head[SPYI_ELF_HEADER], segment[SPYI_ELF_SEGMENT];
-    const unsigned char wanted[6] = { 0x7f, 'E', 'L', 'F', 2, *(const unsigned char *)&one ? 1 : 2 };
+    const bool little_endian = *(const unsigned char *)&one != 0;
+    const unsigned char little[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }, big[6] = { 0x7f, 'E', 'L', 'F', 2, 2 };
+    const unsigned char *wanted = little_endian ? little : big;
     struct stat info;
     uint64_t table, offset, size;
     uint16_t entry, count;
     bool whole = true;
     FILE *file = strchr(path, '/') && stat(path, &info) == 0 ? fopen(path, "rb") : NULL;
     if (!file) return true;
-    if (fread(head, 1, sizeof head, file) == sizeof head && memcmp(head, wanted, sizeof wanted) == 0) {
+    if (fread(head, 1, sizeof head, file) == sizeof head && memcmp(head, wanted, sizeof little) == 0) {
         memcpy(&table, head + SPYI_ELF_SEGMENTS, sizeof table);
         memcpy(&entry, head + SPYI_ELF_SEGMENT_SIZE, sizeof entry);
         memcpy(&count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof count);
