@@ -1291,7 +1291,7 @@ struct spy_decl {
     uint32_t group_size[3];      // its [numthreads]
     const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
     uint32_t line;
-    const char *doc;             // the comment right above it: the text of its /// lines or of its /** */; "" without one
+    const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
 typedef enum spy_type_kind {
@@ -1654,7 +1654,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
+    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
                                // SPY_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
@@ -3854,6 +3854,77 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "    GroupMemoryBarrierWithGroupSync();",
     "    return sum;",
     "}",
+    "",
+    "// >>sums of many values: arrays go through the groupshared memory in pieces, one scalar of every thread after another",
+    "",
+    "groupshared uint[4096] spyi_words;",
+    "",
+    "// Scalars that sums are made in, and how they lie in words.",
+    "public interface ISpyiSummand",
+    "{",
+    "    static uint words();",
+    "    static This plus(This a, This b);",
+    "    static void put(uint place, This value);",
+    "    static This get(uint place);",
+    "}",
+    "public extension float : ISpyiSummand",
+    "{",
+    "    public static uint words() { return 1; }",
+    "    public static float plus(float a, float b) { return a + b; }",
+    "    public static void put(uint place, float value) { spyi_words[place] = asuint(value); }",
+    "    public static float get(uint place) { return asfloat(spyi_words[place]); }",
+    "}",
+    "public extension double : ISpyiSummand",
+    "{",
+    "    public static uint words() { return 2; }",
+    "    public static double plus(double a, double b) { return a + b; }",
+    "    public static void put(uint place, double value)",
+    "    {",
+    "        uint low, high;",
+    "        asuint(value, low, high);",
+    "        spyi_words[place] = low;",
+    "        spyi_words[place + 2048] = high;",
+    "    }",
+    "    public static double get(uint place) { return asdouble(spyi_words[place], spyi_words[place + 2048]); }",
+    "}",
+    "",
+    "// values[i] of a team's member 0 becomes the sum of values[i] over the `members` threads of the team; those of other members stay",
+    "// as they are. A group is `members` * `teams` threads. `inner`: a team's threads lie next to each other, else one of each team does.",
+    "// Always in the same order. All threads of the group must come here.",
+    "public void spyi_team_sums<T : ISpyiSummand, let N : int>(",
+    "    inout T values[N], uint in_group, uint member, uint members, uint teams, bool inner)",
+    "{",
+    "    uint group = members * teams;",
+    "    uint team_step = inner ? members : 1;",
+    "    uint member_step = inner ? 1 : teams;",
+    "    uint most = 4096 / T.words() / group; // scalars of a piece",
+    "    for (uint first = 0; first < uint(N); first += most)",
+    "    {",
+    "        uint count = min(most, uint(N) - first);",
+    "        for (uint p = 0; p < count; ++p) T.put(p * group + in_group, values[first + p]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "        // Up to 16 neighbours become one, which lies where the first of them did, until one is left.",
+    "        for (uint reach = members; reach > 1;)",
+    "        {",
+    "            uint next = (reach + 15) / 16;",
+    "            for (uint item = in_group; item < count * teams * next; item += group)",
+    "            {",
+    "                uint rest = item % (teams * next);",
+    "                uint team = inner ? rest / next : rest % teams;",
+    "                uint from = inner ? rest % next : rest / teams;",
+    "                uint base = item / (teams * next) * group + team * team_step;",
+    "                T sum = T.get(base + from * member_step);",
+    "                for (uint k = from + next; k < reach; k += next) sum = T.plus(sum, T.get(base + k * member_step));",
+    "                T.put(base + from * member_step, sum);",
+    "            }",
+    "            reach = next;",
+    "            GroupMemoryBarrierWithGroupSync();",
+    "        }",
+    "        if (member == 0)",
+    "            for (uint p = 0; p < count; ++p) values[first + p] = T.get(p * group + in_group);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "}",
     NULL
 };
 
@@ -4288,11 +4359,12 @@ SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
+// The cast is for clang++, which warns of a literal that is asked whether it is NULL.
 #define SPYI_NOT_ZEROED(type)                                                                                \
     "the " #type " was not zeroed before its members were set: write `" #type                                \
     " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
 #define SPYI_DESC_PROBLEM(type, desc)                                                                        \
-    ((desc) != NULL && (desc)->_end_canary != 0 ? SPYI_NOT_ZEROED(type) : NULL)
+    ((desc) != NULL && (desc)->_end_canary != 0 ? (const char *)SPYI_NOT_ZEROED(type) : NULL)
 
 // Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
@@ -7218,6 +7290,8 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// DifferentialPair<T>. Reflection lists no fields of it; binding gives it "p", the value, and "d", its gradient.
+SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
 // An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
@@ -7370,6 +7444,7 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
+    bool takes_pairs; // some parameter is a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -8092,7 +8167,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    bool told_optimization; // that spirv-opt is missing: once is enough
+    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
     char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library;  // NULL until the first unit
@@ -8153,6 +8228,9 @@ SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char
 // Threads: any; hooks are asked on the thread that waits for the task.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path, spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
+// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
+// differentiate it; false: it has no such function, and `out` stays as it is.
+SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
@@ -8617,6 +8695,11 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
         fields[i].type = element;
     }
     return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_pair(const spyi_type *type) {
+    bool known = type->kind == SPYI_TYPE_OTHER || (type->kind == SPYI_TYPE_STRUCT && !type->field_count);
+    return known && strncmp(type->name, "DifferentialPair<", 17) == 0;
 }
 
 bool spyi_type_is_bound_array(const spyi_type *type) {
@@ -10153,6 +10236,158 @@ bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
     return out->size > 0;
 }
 
+// >>compiler/interfaces.c -----------------------------------------------------------------------------------
+
+// Differentiable functions with a parameter of an interface type, [Differentiable] float f(IDiffTensor<float, 1> t): libslang
+// 2026.14 does not come to an end over the derivative of one that has a loop or a branch. It differentiates the function while
+// the parameter's type is still unknown, and then again and again. A function that is inlined early is differentiated as a
+// part of its caller, our kernel, where the type is known: such a call costs what one of the concrete type does.
+//
+// Attributes cannot be added through libslang's interface, so that they are put into the text which it reads: on the line where
+// the declaration before ends, so that every line keeps its number. Functions that call themselves stay as they are.
+
+static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
+
+static bool spyi_is_word_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The end of what is no code at `p`: white space, comments, a text in quotes. `p` itself: code begins there.
+static const char *spyi_skip_blank(const char *p) {
+    for (;;) {
+        const char *begin = p;
+        while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') ++p;
+        if (p[0] == '/' && p[1] == '/') {
+            p += strcspn(p, "\n");
+        } else if (p[0] == '/' && p[1] == '*') {
+            const char *end = strstr(p + 2, "*/");
+            p = end ? end + 2 : p + strlen(p);
+        } else if (*p == '"' || *p == '\'') {
+            char quote = *p++;
+            while (*p && *p != quote && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
+            if (*p == quote) ++p;
+        }
+        if (p == begin) return p;
+    }
+}
+
+// The end of a preprocessor's line, with the lines that it goes on in.
+static const char *spyi_skip_directive(const char *p) {
+    while (*p && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
+    return *p ? p + 1 : p;
+}
+
+// Behind the bracket that closes the one at `p`; NULL: none does.
+static const char *spyi_skip_brackets(const char *p, char open, char close) {
+    int depth = 0;
+    while (*(p = spyi_skip_blank(p))) {
+        if (*p == open) ++depth;
+        if (*p == close && --depth == 0) return p + 1;
+        ++p;
+    }
+    return NULL;
+}
+
+// Whether `word` stands in the code of `text` before `end`.
+static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
+    for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) ++p;
+        else if ((size_t)(p - begin) == length && memcmp(begin, word, length) == 0) return true;
+    }
+    return false;
+}
+
+// An interface's name: one that this text declares, or one that is spelled as they are, "IShape".
+static bool spyi_is_interface_name(const char *word, size_t length, const spyi_text *declared) {
+    if (length > 1 && word[0] == 'I' && word[1] >= 'A' && word[1] <= 'Z') return true;
+    return declared->size && spyi_has_word(declared->data, declared->data + declared->size, word, length);
+}
+
+// Whether a list of parameters, from "(" to behind ")", has an interface for a type.
+static bool spyi_takes_interface(const char *list, const char *end, const spyi_text *declared) {
+    int angles = 0;
+    for (const char *p = spyi_skip_blank(list); p < end && *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) {
+            angles += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+            ++p;
+        } else if (angles == 0 && spyi_is_interface_name(begin, (size_t)(p - begin), declared)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void spyi_find_interfaces(const char *text, spyi_text *declared) {
+    static const char word[] = "interface";
+    for (const char *p = spyi_skip_blank(text); *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) {
+            p = *p == '#' ? spyi_skip_directive(p) : p + 1;
+        } else if ((size_t)(p - begin) == sizeof word - 1 && memcmp(begin, word, sizeof word - 1) == 0) {
+            p = begin = spyi_skip_blank(p);
+            while (spyi_is_word_character(*p)) ++p;
+            spyi_text_add_n(declared, begin, (size_t)(p - begin));
+            spyi_text_add(declared, " ");
+        }
+    }
+}
+
+// Whether a function is declared whose head begins at `head` and whose name ends at `p`, and is to be inlined.
+static bool spyi_is_to_inline(const char *head, const char *name, const char *p, const spyi_text *declared) {
+    static const char *const attributes[] = { "Differentiable", "BackwardDifferentiable" };
+    size_t length = (size_t)(p - name);
+    bool marked = false;
+    for (int i = 0; i < 2; ++i)
+        marked = marked || spyi_has_word(head, name, attributes[i], strlen(attributes[i]));
+    if (!marked || spyi_has_word(head, name, "__unsafeForceInlineEarly", 24)) return false;
+    p = spyi_skip_blank(p);
+    if (*p == '<' && (p = spyi_skip_brackets(p, '<', '>')) != NULL) p = spyi_skip_blank(p);
+    if (!p || *p != '(') return false;
+    const char *list = p, *end = spyi_skip_brackets(p, '(', ')');
+    if (!end || !spyi_takes_interface(list, end, declared)) return false;
+    for (p = spyi_skip_blank(end); *p && *p != '{' && *p != ';'; p = spyi_skip_blank(p)) ++p;
+    const char *behind = *p == '{' ? spyi_skip_brackets(p, '{', '}') : NULL;
+    return behind && !spyi_has_word(p, behind, name, length);
+}
+
+bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
+    const char *text = spyi_text_str(source), *head = text, *copied = text;
+    spyi_text declared = { NULL, 0, 0 };
+    int depth = 0;
+    if (strlen(text) != source->size || (!strstr(text, "Differentiable") && !strstr(text, "BackwardDiff")))
+        return false;
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) head += 3; // the mark of UTF-8
+    spyi_find_interfaces(text, &declared);
+    for (const char *p = spyi_skip_blank(head); *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p != begin) {
+            if (depth || begin == head || !spyi_is_to_inline(head, begin, p, &declared)) continue;
+            spyi_text_add_n(out, copied, (size_t)(head - copied));
+            spyi_text_add(out, "%s", spyi_inline_mark);
+            copied = head;
+            head = p; // once is enough
+            continue;
+        }
+        if (*p == '#') {
+            head = p = spyi_skip_directive(p);
+            continue;
+        }
+        depth += *p == '(' || *p == '[' ? 1 : *p == ')' || *p == ']' ? -1 : 0;
+        if (*p == ';' || *p == '{' || *p == '}') head = p + 1;
+        ++p;
+    }
+    bool changed = copied != text;
+    if (changed) spyi_text_add(out, "%s", copied);
+    spyi_text_free(&declared);
+    return changed;
+}
+
 // >>compiler/options.c --------------------------------------------------------------------------------------
 
 // Compile options of a unit: what is asked of every session that has it, and what cannot be had.
@@ -10192,11 +10427,11 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
-        out[n++] = spyi_sl_int_option(
-            SPYI_SL_OPTION_OPTIMIZATION,
-            o->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize()
-                ? SPYI_SL_OPTIMIZATION_NONE
-                : spyi_sl_optimization(o->optimization));
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
+                                      o->optimization > SPY_OPTIMIZATION_NONE &&
+                                              !spyi_sl_can_optimize()
+                                          ? SPYI_SL_OPTIMIZATION_NONE
+                                          : spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
                                                                      ? SPYI_SL_DEBUG_STANDARD
@@ -10238,12 +10473,13 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
             spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
         return SPY_OK;
     }
-    if (optimize && !spyi_sl_can_optimize() && !unit->compiler->told_optimization) {
-        spyi_text_add(notes,
-                      "optimization needs the library slang-glslang of Slang %s beside %s; without it no module's code is "
-                      "optimised before the driver does\n",
-                      lib->version, lib->path);
-        unit->compiler->told_optimization = true;
+    if (optimize) {
+        bool possible = spyi_sl_can_optimize();
+        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
+            spyi_text_add(notes,
+                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
+                          "module's code is optimised before the driver does\n",
+                          lib->version, lib->path);
     }
     if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
         spyi_text_add(error,
@@ -10376,6 +10612,13 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
             spyi_text_free(&why);
         }
         if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
+        if (found && !spyi_source_is_precompiled(path)) {
+            spyi_text inlined = { NULL, 0, 0 };
+            if (spyi_source_inline_interfaces(text, &inlined)) {
+                spyi_text_free(text);
+                *text = inlined;
+            }
+        }
         return found;
     }
     embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
@@ -10605,7 +10848,11 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     spyi_sl_blob *diagnostics = NULL, *blob = NULL;
     spyi_sl_module *module = NULL;
     if (!unit->precompiled) {
-        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(content), &diagnostics);
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(content, &inlined);
+        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content),
+                                     &diagnostics);
+        spyi_text_free(&inlined);
     } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
@@ -10736,7 +10983,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->hook = desc->files;
     c->print = desc->print;
     if (desc->bounds_record)
-        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL", (unsigned long long)desc->bounds_record);
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
+                 (unsigned long long)desc->bounds_record);
     return c;
 }
 
@@ -11643,6 +11891,9 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);
     if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, f->name, found, out);
+    for (uint32_t i = 0; i < out->count; ++i)
+        for (uint32_t p = 0; p < out->items[i].param_count; ++p)
+            out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
 }
 
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
@@ -11700,8 +11951,9 @@ void spyi_near_offer(spyi_near *near_names, const char *name) {
 }
 
 void spyi_near_offer_builtin(spyi_near *near_names) {
-    static const char *const scalars[] = { "float", "half", "double", "int", "uint", "bool", "int8_t", "uint8_t", "int16_t",
-                                           "uint16_t", "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
+    static const char *const scalars[] = { "float",   "half",     "double",   "int",      "uint",
+                                           "bool",    "int8_t",   "uint8_t",  "int16_t",  "uint16_t",
+                                           "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
     static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
     char name[16];
     for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);
@@ -12664,7 +12916,8 @@ static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     b->line_count = 0;
     spyi_text_clear(&b->source);
     if (unit->precompiled) return false;
-    if (unit->has_given && strcmp(path, unit->path) == 0) spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
+    if (unit->has_given && strcmp(path, unit->path) == 0)
+        spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
     else if (!spyi_source_read(unit->compiler, NULL, path, &b->source)) return false;
     const char *text = spyi_text_str(&b->source);
     for (const char *line = text; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
@@ -12726,10 +12979,11 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
     size_t length;
     if (!number || !path[0] || !spyi_doc_open(b, path) || number > b->line_count) return "";
     uint32_t at = number - 1; // the line above is at - 1
-    while (at > 0) {          // attributes, generic parameters and the result's type may stand on lines of their own
+    while (at > 0) { // attributes, generic parameters and the result's type may stand on lines of their own
         const char *line = spyi_doc_line(b, at - 1, &length);
-        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) || memchr(line, '}', length) ||
-                    line[length - 1] == '/' || spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
+        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) ||
+                    memchr(line, '}', length) || line[length - 1] == '/' ||
+                    spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
         if (ends) break;
         at--;
     }
@@ -12739,7 +12993,9 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
         spyi_doc_block(b, at - 1, &out);
     } else {
         uint32_t first = at;
-        while (first > 0 && (line = spyi_doc_line(b, first - 1, &length)) && spyi_doc_is_comment(line, length)) first--;
+        while (first > 0 && (line = spyi_doc_line(b, first - 1, &length)) &&
+               spyi_doc_is_comment(line, length))
+            first--;
         for (; first < at; first++) {
             line = spyi_doc_line(b, first, &length);
             spyi_doc_add(line, length, 3, &out);
@@ -16409,8 +16665,9 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
         spyi_near_text(&near_names, &text);
         spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module ? "%s: type '%s' is not known to module '%s'%s"
-                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  module
+                      ? "%s: type '%s' is not known to module '%s'%s"
+                      : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
                   function, type, module ? module->name : "", spyi_text_str(&text));
         spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
@@ -19236,7 +19493,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spyi_text error = { NULL, 0, 0 };
-    spyi_overloads overloads = { NULL, 0 };
+    spyi_overloads overloads = { NULL, 0, false };
     spyi_outside outside;
     spy_function *found = NULL;
     memset(&outside, 0, sizeof outside);
@@ -19911,7 +20168,8 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
                                                 sizeof zeros, false, error);
     // Else the next look could come before it.
     if (status == SPY_OK)
-        status = device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+        status =
+            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
     return status;
 }
 
@@ -19988,7 +20246,8 @@ static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *
     spyi_text_add(out, count == 1 ? ",)" : ")");
 }
 
-static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record, spyi_text *error) {
+static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record,
+                                spyi_text *error) {
     static const char *const did[3] = { "reads", "writes", "adds" };
     static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
     uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
@@ -20012,7 +20271,9 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
     spyi_bounds_tuple(shape, rank, error);
     for (uint32_t d = 0; d < rank; d++) {
         if ((int)index[d] >= 0 && (int)index[d] < (int)shape[d]) continue;
-        if (shape[d]) spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d, (int)index[d]);
+        if (shape[d])
+            spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d,
+                          (int)index[d]);
         else spyi_text_add(error, ": dimension %u is empty", d);
         break;
     }
@@ -21085,7 +21346,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
-    if (SPYI_DESC_PROBLEM(spy_device_desc, desc)) { // not even its log can be trusted
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
                   SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
@@ -21986,7 +22247,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
-    if (status == SPY_OK && spyi_mode_of(values)) status = spyi_describe_gradients(values, error);
+    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs)) status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -22064,7 +22325,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
-    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
     if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
@@ -22353,7 +22614,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     if (!plain || !plain_element) return false;
     fit->cost = spyi_cost(use, element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT) return false;
-    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX) return false; // see spyi_leaf_strides
+    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
+        return false; // see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
         fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
@@ -22573,8 +22835,9 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
-        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path, leaf->type->display,
-                spyi_text_str(&got), v->one_value ? "" : ", whose mapping names no dimension to run it over");
+        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path,
+                leaf->type->display, spyi_text_str(&got),
+                v->one_value ? "" : ", whose mapping names no dimension to run it over");
         spyi_text_free(&got);
         return false;
     }
@@ -22622,13 +22885,18 @@ static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, c
     const spyi_type *inner = leaf->type, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
     while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
-    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar && inner->scalar && held->scalar != inner->scalar;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar &&
+                   inner->scalar && held->scalar != inner->scalar;
     if (!numbers) return "";
     const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
-    if (leaf->out && leaf->in) snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
-    else if (leaf->out) snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    if (leaf->out && leaf->in)
+        snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out)
+        snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
     else
-        snprintf(text, size, "; a tensor's numbers are not converted from %s to %s, which could change them: create it with desc.dtype %s",
+        snprintf(text, size,
+                 "; a tensor's numbers are not converted from %s to %s, which could change them: create it "
+                 "with desc.dtype %s",
                  from, to, to);
     return text;
 }
@@ -22743,7 +23011,8 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
 }
 
 // T[]: its own address and count, besides what its elements are.
-static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, int32_t node) {
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
@@ -22789,6 +23058,22 @@ static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[
     return type->columns < 4 ? type->columns : 4;
 }
 
+// Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
+static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
+    uint32_t first = a->bound.node_count;
+    for (uint32_t f = 0; f < count; f++) {
+        spyi_node copy = a->bound.nodes[children[f]];
+        int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
+        if (at < 0) return false;
+        a->bound.nodes[at].leaf = copy.leaf;
+        a->bound.nodes[at].first = copy.first;
+        a->bound.nodes[at].count = copy.count;
+    }
+    a->bound.nodes[node].first = first;
+    a->bound.nodes[node].count = count;
+    return true;
+}
+
 // The value's fields to those of a type.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -22812,6 +23097,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
         uint32_t f = position;
+        if (field_name && spyi_type_is_pair(type)) { // in Python's words, too
+            if (strcmp(field_name, "primal") == 0) field_name = "p";
+            if (strcmp(field_name, "grad") == 0) field_name = "d";
+        }
         if (!field_name || !field_name[0]) position++;
         else
             for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
@@ -22835,21 +23124,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
-    if (good) { // children lie anywhere in the list: link them through a run of copies at its end
-        uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < field_count; f++) {
-            spyi_node copy = a->bound.nodes[children[f]];
-            int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
-            good = at >= 0;
-            if (good) {
-                a->bound.nodes[at].leaf = copy.leaf;
-                a->bound.nodes[at].first = copy.first;
-                a->bound.nodes[at].count = copy.count;
-            }
-        }
-        a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = field_count;
-    }
+    good = good && spyi_link_fields(a, node, children, field_count);
     free(children);
     return good;
 }
@@ -22865,7 +23140,8 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!unsized && !array)
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
     if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
-        return spyi_mismatch(a, path, type, v, "; it takes a struct without names of fields, one for each element");
+        return spyi_mismatch(a, path, type, v,
+                             "; it takes a struct without names of fields, one for each element");
     if (unsized && !spyi_add_unsized(a, index, type, path, node))
         return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
@@ -22875,11 +23151,80 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
+// DifferentialPair<T> with fields: p of type T, d of type T.Differential. Others: as they are.
+static const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
+    spyi_field fields[2];
+    if (!spyi_type_is_pair(type) || type->field_count) return type;
+    spyi_text name = { NULL, 0, 0 };
+    const char *begin = strchr(type->name, '<') + 1, *end = strrchr(type->name, '>');
+    spyi_text_add_n(&name, begin, end > begin ? (size_t)(end - begin) : 0);
+    memset(fields, 0, sizeof fields);
+    fields[0].name = "p";
+    fields[1].name = "d";
+    fields[0].type = spyi_unit_find_type(a->unit, spyi_text_str(&name));
+    if (fields[0].type) fields[1].type = spyi_differential(a->types, a->unit, fields[0].type);
+    spyi_text_free(&name);
+    return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
+}
+
+// The number of the gradient that a tensor gives to a DifferentialPair: what is read is its grad_in, what is written its
+// grad_out, where it has both. 0: there is none, or one for each direction of an inout parameter.
+static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
+    uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
+    uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
+    if (in && out && values->items[read].tensor != values->items[written].tensor) return 0;
+    return out ? written : read;
+}
+
+// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                           const char *path, bool in, bool out, int32_t *node_out) {
+    static const char *const takes =
+        "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d";
+    const spyi_value *v = &a->values->items[index];
+    uint32_t parts[2] = { index, 0 };
+    int32_t children[2] = { -1, -1 };
+    if (v->kind == SPY_ARG_PAIR) {
+        parts[0] = index + 1;
+        parts[1] = spyi_value_end(a->values->items, index + 1);
+    } else if (v->tensor) {
+        parts[1] = spyi_gradient_of_pair(a->values, v, in, out);
+        if (!parts[1] && (v->grads[0] || v->grads[1]))
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s' is an inout parameter, and its tensor has a grad_in and a grad_out: give "
+                           "spy_arg_diff_pair with the one that is meant",
+                           path);
+    }
+    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, takes);
+    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (int f = 0; f < 2; f++) {
+        spyi_text part = { NULL, 0, 0 };
+        spyi_text_add(&part, "%s.%s", path, type->fields[f].name);
+        bool good = spyi_bind_value(a, parts[f], type->fields[f].type, type->fields[f].name,
+                                    spyi_text_str(&part), in, out, &children[f]);
+        spyi_text_free(&part);
+        if (!good) return false;
+    }
+    *node_out = node;
+    return spyi_link_fields(a, node, children, 2) ||
+           spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
+
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
+    if (spyi_type_is_pair(type)) {
+        if (a->bound.mode)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': expected an argument of a function to be differentiated, but %s holds a "
+                           "gradient already: call the function itself",
+                           path, type->display);
+        if (v->kind != SPY_ARG_STRUCT || !type->field_count)
+            return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
+    }
     if (v->kind == SPY_ARG_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
         if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
@@ -23101,7 +23446,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         bool is_result = i == given;
         const spyi_param *p = is_result ? NULL : &signature->params[i];
         const char *name = is_result ? "_result" : p->name;
-        const spyi_type *type = is_result ? signature->result : types[i];
+        const spyi_type *type = spyi_pair_with_fields(a, is_result ? signature->result : types[i]);
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
@@ -23210,7 +23555,8 @@ enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_type_is_pair(type) &&
+           !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -23356,9 +23702,10 @@ static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value 
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
-                                                  : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                                                    "say which with spy_cast",
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                      : "'%s': expected %s, got %s, which does not tell its Slang type: "
+                        "say which with spy_cast",
                 p->name, p->type->display, spyi_text_str(&got));
     spyi_text_free(&got);
     return false;
@@ -23466,8 +23813,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
 }
 
 // Tries all overloads. `spread`: values of spy_map_value() may be run over.
-static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread, spyi_bound *bound,
-                                 spyi_text *error) {
+static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
+                                 spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -24091,8 +24438,8 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of a type with scalars of `from` as it is stored in memory type `to`.
-static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to, const char *expression,
-                             spyi_text *out) {
+static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
+                             const char *expression, spyi_text *out) {
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
     if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
@@ -24505,7 +24852,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
                           index, memory->columns, c);
             if (store)
-                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part), "xyzw"[c]);
+                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part),
+                              "xyzw"[c]);
         }
         if (store) {
             spyi_text_add(&line, "}");
@@ -24732,6 +25080,14 @@ typedef enum spyi_piece_op {
     SPYI_PIECE_ATOMIC // likewise, atomically
 } spyi_piece_op;
 
+// Up to so many scalars a sum is unrolled, and its threads are added up one scalar at a time: what is faster then takes libslang,
+// lavapipe and NVRTC time that grows with the square of the number (256: 22 s). More of them go in loops.
+#define SPYI_SUM_UNROLLED 32u
+
+static bool spyi_sum_is_long(const spyi_type *type) {
+    return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
+}
+
 // One piece of a value after another. `to` and `from` are expressions of the value, of types that differ in scalars alone.
 typedef struct spyi_pieces {
     spyi_text *out;
@@ -24739,6 +25095,7 @@ typedef struct spyi_pieces {
     const char *sum;    // its variable
     const char *scalar; // of sums
     bool single;        // the sum is no array
+    bool loops;         // ... a long one: nothing is unrolled
     uint32_t depth;     // loops that are open
 } spyi_pieces;
 
@@ -24805,7 +25162,7 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
         if (to_type->kind == SPYI_TYPE_ARRAY) {
             spyi_text_add(&at, "%s + spy_p%u * %u", index, p->depth, n);
             spyi_text_add(p->out, "%s%sfor (int spy_p%u = 0; spy_p%u < %lld; ++spy_p%u)\n%s{\n", indent,
-                          to_type->count <= 16 ? "[ForceUnroll] " : "", p->depth, p->depth,
+                          to_type->count <= 16 && !p->loops ? "[ForceUnroll] " : "", p->depth, p->depth,
                           (long long)to_type->count, p->depth, indent);
             spyi_text_add(&inside, "%s    ", indent);
             p->depth++;
@@ -24838,6 +25195,7 @@ static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
+    p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
     p.depth = 0;
     spyi_each_piece(&p, to_type, to, from_type, from, "0", indent);
     spyi_text_free(&sum);
@@ -25219,6 +25577,9 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
+    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+        spyi_place(s, i, 0, "", true, &place);
+        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {
         spyi_make_variable(s, i, "g_", true, "    ");
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, s->lvalues[i], leaf->type, "", "    ");
@@ -25256,6 +25617,11 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         char format[160];
         if (!spyi_is_summed(s, i)) continue;
+        if (spyi_sum_is_long(b->leaves[i].type)) {
+            spyi_text_add(body, "    spyi_team_sums(sum_%s, spy_in_group, spy_r, %u, %u, %s);\n", s->names[i],
+                          team, side, key->inner ? "true" : "false");
+            continue;
+        }
         snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
                  team);
         spyi_each_sum(s, i, format, "    ");
@@ -25481,9 +25847,10 @@ static void spyi_emit_index(spyi_emit_state *s) {
 static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
                                 const char *indent) {
     const spyi_node *node = &s->bound->nodes[node_index];
+    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
     if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
         s->fresh[node->leaf] = true;
-    else if (top) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
+    else if (top && !pair) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
     if (node->leaf >= 0) {
         free(s->lvalues[node->leaf]);
         s->lvalues[node->leaf] = spyi_strdup(lvalue);
@@ -25492,9 +25859,27 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_spell_field(lvalue, child, &field);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
+        if (pair) spyi_text_add(&field, "%s__%s", lvalue, child->name);
+        else spyi_spell_field(lvalue, child, &field);
+        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), top && pair, indent);
         spyi_text_free(&field);
+    }
+}
+
+// A DifferentialPair that goes in is made of its parts.
+static void spyi_emit_pair(spyi_emit_state *s, const spyi_node *node, const char *name) {
+    spyi_text_add(&s->body, "    %s %s", spyi_spell(node->type), name);
+    if (node->in) spyi_text_add(&s->body, " = diffPair(%s__p, %s__d)", name, name);
+    spyi_text_add(&s->body, ";\n");
+}
+
+// One that comes back is taken apart. `declares`: its parts' variables, too.
+static void spyi_emit_pair_parts(spyi_emit_state *s, const spyi_node *node, const char *name, bool declares,
+                                 const char *indent) {
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *part = &s->bound->nodes[node->first + i];
+        spyi_text_add(&s->body, "%s%s%s%s__%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
+                      declares ? " " : "", name, part->name, name, part->name);
     }
 }
 
@@ -25520,6 +25905,13 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        if (!spyi_type_is_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
+        spyi_emit_pair(s, &b->nodes[p], spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
 }
 
 // The call for the current element, and its stores.
@@ -25554,6 +25946,15 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     }
     if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
+    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
+        bool is_result = p == b->param_count;
+        if (!b->nodes[p].out || !spyi_type_is_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
+                      s->suffix);
+        spyi_emit_pair_parts(s, &b->nodes[p], spyi_text_str(&name), is_result, indent);
+        spyi_text_free(&name);
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
@@ -26280,9 +26681,14 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (size > most || limits->max_bindings == 0)
+    else if (limits->max_bindings == 0)
+        spyi_text_add(error,
+                      "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
+                      "VK_KHR_push_descriptor, which an engine enables at vkCreateDevice",
+                      leaf->type->display);
+    else if (size > most)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size, (unsigned long long)(limits->max_bindings ? most : 0));
+                      (unsigned long long)size, (unsigned long long)most);
     else return true;
     return false;
 }
@@ -26310,7 +26716,8 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
-    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
+                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
     return false;
 }
 
@@ -26660,7 +27067,8 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
     uint8_t *out = (uint8_t *)field;
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     int64_t pack = spyi_whole_pack(leaf, t);
-    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error)) return false;
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error))
+        return false;
     memset(out + size, 0, (size_t)size * (parts - 1));
     for (int g = 0; g < 2 && parts > 1; g++) {
         const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
@@ -26765,17 +27173,17 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_view_kind_of(parts.base)
-                            ? target == SPYI_TARGET_CUDA
-                                  ? "; it takes a tensor of exactly these elements, or of their scalars"
-                                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
-                        : spyi_is_typed_buffer(parts.base)
-                            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-                              "buffers, but for (RW)StructuredBuffer<T>"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
-                            ? "; it takes a tensor"
-                            : NULL;
+    const char *takes =
+        strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+        : spyi_view_kind_of(parts.base)
+            ? target == SPYI_TARGET_CUDA
+                  ? "; it takes a tensor of exactly these elements, or of their scalars"
+                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
+        : spyi_is_typed_buffer(parts.base)
+            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+              "buffers, but for (RW)StructuredBuffer<T>"
+        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                                                                        : NULL;
     spyi_free_parts(&parts);
     return takes;
 }
@@ -27924,10 +28332,13 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
     static const struct {
         const char *code, *problem;
     } known[] = {
-        { "(E45001)", "is declared extern, and nothing gives it: give a constant in options.constants, or a type in "
-                      "options.prelude (export struct X : I = Y;), or load the module with one in desc.link that exports it" },
-        { "(E30600)", "is not public: where a module says `public` or `module` anywhere, only its public declarations "
-                      "can be used from outside: write `public` before it" },
+        { "(E45001)",
+          "is declared extern, and nothing gives it: give a constant in options.constants, or a type in "
+          "options.prelude (export struct X : I = Y;), or load the module with one in desc.link that exports "
+          "it" },
+        { "(E30600)",
+          "is not public: where a module says `public` or `module` anywhere, only its public declarations "
+          "can be used from outside: write `public` before it" },
     };
     const char *text = spyi_text_str(error), *diagnostics = spyi_diagnostics(text);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -27938,7 +28349,8 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
         const char *message = strstr(line, "error: ");
         spyi_text_add(&all, "'");
         spyi_quoted(message && message < code ? message : line, &all);
-        spyi_text_add(&all, "' of module '%s' %s; Slang says:\n%s", function->module->name, known[i].problem, diagnostics);
+        spyi_text_add(&all, "' of module '%s' %s; Slang says:\n%s", function->module->name, known[i].problem,
+                      diagnostics);
         spyi_text_free(error);
         *error = all;
         *status = SPY_ERROR_INVALID_ARGUMENT;
@@ -27954,12 +28366,15 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
 // >>plans
 
 // What a call of a [CudaKernel] needs besides arguments that fit.
-static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values, spyi_text *error) {
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
+                                         spyi_text *error) {
     if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
     if (values->thread_count.rank == 1) return SPY_OK;
-    spyi_text_add(error, "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
-                         "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
-                  values->thread_count.rank ? "one of more dimensions" : "none");
+    spyi_text_add(
+        error,
+        "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+        "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+        values->thread_count.rank ? "one of more dimensions" : "none");
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
@@ -27992,7 +28407,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     // It finds its element by its thread's number, so that each element needs a thread of its own.
     uint32_t *group = plan->bound.options.threads;
-    if (cuda_kernel && status == SPY_OK && !group[0]) group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
+    if (cuda_kernel && status == SPY_OK && !group[0])
+        group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -29930,7 +30346,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
-    if (status == SPY_OK && (s.waits || timed)) status = spyi_bounds_take(device, plan->function->name, error);
+    if (status == SPY_OK && (s.waits || timed))
+        status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
@@ -30212,7 +30629,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
         spyi_cache_again(function, args, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (SPYI_DESC_PROBLEM(spy_call_options, options)) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
         spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
         status = SPY_ERROR_INVALID_ARGUMENT;
     } else if (list && timed) {
@@ -30371,8 +30788,9 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
     const spyi_limits *limits = &function->object.device->base->limits;
     if (limits->target == SPYI_TARGET_CUDA) return true;
-    spyi_text_add(error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
-                  limits->info.name, limits->info.backend);
+    spyi_text_add(
+        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+        limits->info.name, limits->info.backend);
     return false;
 }
 
@@ -30390,7 +30808,7 @@ static size_t spyi_dispatch_args(const spy_function *function, spy_args args, sp
 
 static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
                                          const spy_call_options *o) {
-    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (args.count && !args.items) return "expected arguments, got NULL";
     if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
     if (function->overloads.count != 1)
@@ -30448,7 +30866,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
                            !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
+        for (int i = 0; i < 3; i++)
+            threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);

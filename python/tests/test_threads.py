@@ -268,7 +268,8 @@ ENDLESS = """
         import slangpy as spy, sys, time
         d = spy.create_device(compile_timeout_s=100)
         m = spy.Module.load_from_source(d, "endless", '''import slangpy_diff;
-            [Differentiable] float inner(IDiffTensor<float, 1> x) {
+            typealias Values = IDiffTensor<float, 1>;
+            [Differentiable] float inner(Values x) {
                 float s = 0;
                 [MaxIters(4)] for (int i = 0; i < 4; i++) s += x[i] * x[i];
                 return s;

@@ -131,8 +131,9 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
-        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path, leaf->type->display,
-                spyi_text_str(&got), v->one_value ? "" : ", whose mapping names no dimension to run it over");
+        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path,
+                leaf->type->display, spyi_text_str(&got),
+                v->one_value ? "" : ", whose mapping names no dimension to run it over");
         spyi_text_free(&got);
         return false;
     }
@@ -180,13 +181,18 @@ static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, c
     const spyi_type *inner = leaf->type, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
     while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
-    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar && inner->scalar && held->scalar != inner->scalar;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar &&
+                   inner->scalar && held->scalar != inner->scalar;
     if (!numbers) return "";
     const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
-    if (leaf->out && leaf->in) snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
-    else if (leaf->out) snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    if (leaf->out && leaf->in)
+        snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out)
+        snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
     else
-        snprintf(text, size, "; a tensor's numbers are not converted from %s to %s, which could change them: create it with desc.dtype %s",
+        snprintf(text, size,
+                 "; a tensor's numbers are not converted from %s to %s, which could change them: create it "
+                 "with desc.dtype %s",
                  from, to, to);
     return text;
 }
@@ -301,7 +307,8 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
 }
 
 // T[]: its own address and count, besides what its elements are.
-static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, int32_t node) {
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
@@ -347,6 +354,22 @@ static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[
     return type->columns < 4 ? type->columns : 4;
 }
 
+// Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
+static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
+    uint32_t first = a->bound.node_count;
+    for (uint32_t f = 0; f < count; f++) {
+        spyi_node copy = a->bound.nodes[children[f]];
+        int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
+        if (at < 0) return false;
+        a->bound.nodes[at].leaf = copy.leaf;
+        a->bound.nodes[at].first = copy.first;
+        a->bound.nodes[at].count = copy.count;
+    }
+    a->bound.nodes[node].first = first;
+    a->bound.nodes[node].count = count;
+    return true;
+}
+
 // The value's fields to those of a type.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -370,6 +393,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
         uint32_t f = position;
+        if (field_name && spyi_type_is_pair(type)) { // in Python's words, too
+            if (strcmp(field_name, "primal") == 0) field_name = "p";
+            if (strcmp(field_name, "grad") == 0) field_name = "d";
+        }
         if (!field_name || !field_name[0]) position++;
         else
             for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
@@ -393,21 +420,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
-    if (good) { // children lie anywhere in the list: link them through a run of copies at its end
-        uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < field_count; f++) {
-            spyi_node copy = a->bound.nodes[children[f]];
-            int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
-            good = at >= 0;
-            if (good) {
-                a->bound.nodes[at].leaf = copy.leaf;
-                a->bound.nodes[at].first = copy.first;
-                a->bound.nodes[at].count = copy.count;
-            }
-        }
-        a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = field_count;
-    }
+    good = good && spyi_link_fields(a, node, children, field_count);
     free(children);
     return good;
 }
@@ -423,7 +436,8 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!unsized && !array)
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
     if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
-        return spyi_mismatch(a, path, type, v, "; it takes a struct without names of fields, one for each element");
+        return spyi_mismatch(a, path, type, v,
+                             "; it takes a struct without names of fields, one for each element");
     if (unsized && !spyi_add_unsized(a, index, type, path, node))
         return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
@@ -433,11 +447,80 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
+// DifferentialPair<T> with fields: p of type T, d of type T.Differential. Others: as they are.
+static const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
+    spyi_field fields[2];
+    if (!spyi_type_is_pair(type) || type->field_count) return type;
+    spyi_text name = { NULL, 0, 0 };
+    const char *begin = strchr(type->name, '<') + 1, *end = strrchr(type->name, '>');
+    spyi_text_add_n(&name, begin, end > begin ? (size_t)(end - begin) : 0);
+    memset(fields, 0, sizeof fields);
+    fields[0].name = "p";
+    fields[1].name = "d";
+    fields[0].type = spyi_unit_find_type(a->unit, spyi_text_str(&name));
+    if (fields[0].type) fields[1].type = spyi_differential(a->types, a->unit, fields[0].type);
+    spyi_text_free(&name);
+    return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
+}
+
+// The number of the gradient that a tensor gives to a DifferentialPair: what is read is its grad_in, what is written its
+// grad_out, where it has both. 0: there is none, or one for each direction of an inout parameter.
+static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
+    uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
+    uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
+    if (in && out && values->items[read].tensor != values->items[written].tensor) return 0;
+    return out ? written : read;
+}
+
+// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                           const char *path, bool in, bool out, int32_t *node_out) {
+    static const char *const takes =
+        "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d";
+    const spyi_value *v = &a->values->items[index];
+    uint32_t parts[2] = { index, 0 };
+    int32_t children[2] = { -1, -1 };
+    if (v->kind == SPY_ARG_PAIR) {
+        parts[0] = index + 1;
+        parts[1] = spyi_value_end(a->values->items, index + 1);
+    } else if (v->tensor) {
+        parts[1] = spyi_gradient_of_pair(a->values, v, in, out);
+        if (!parts[1] && (v->grads[0] || v->grads[1]))
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s' is an inout parameter, and its tensor has a grad_in and a grad_out: give "
+                           "spy_arg_diff_pair with the one that is meant",
+                           path);
+    }
+    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, takes);
+    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (int f = 0; f < 2; f++) {
+        spyi_text part = { NULL, 0, 0 };
+        spyi_text_add(&part, "%s.%s", path, type->fields[f].name);
+        bool good = spyi_bind_value(a, parts[f], type->fields[f].type, type->fields[f].name,
+                                    spyi_text_str(&part), in, out, &children[f]);
+        spyi_text_free(&part);
+        if (!good) return false;
+    }
+    *node_out = node;
+    return spyi_link_fields(a, node, children, 2) ||
+           spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
+
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
+    if (spyi_type_is_pair(type)) {
+        if (a->bound.mode)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': expected an argument of a function to be differentiated, but %s holds a "
+                           "gradient already: call the function itself",
+                           path, type->display);
+        if (v->kind != SPY_ARG_STRUCT || !type->field_count)
+            return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
+    }
     if (v->kind == SPY_ARG_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
         if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
@@ -659,7 +742,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         bool is_result = i == given;
         const spyi_param *p = is_result ? NULL : &signature->params[i];
         const char *name = is_result ? "_result" : p->name;
-        const spyi_type *type = is_result ? signature->result : types[i];
+        const spyi_type *type = spyi_pair_with_fields(a, is_result ? signature->result : types[i]);
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");

@@ -27,7 +27,8 @@ enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_type_is_pair(type) &&
+           !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -173,9 +174,10 @@ static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value 
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
-                                                  : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                                                    "say which with spy_cast",
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                      : "'%s': expected %s, got %s, which does not tell its Slang type: "
+                        "say which with spy_cast",
                 p->name, p->type->display, spyi_text_str(&got));
     spyi_text_free(&got);
     return false;
@@ -283,8 +285,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
 }
 
 // Tries all overloads. `spread`: values of spy_map_value() may be run over.
-static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread, spyi_bound *bound,
-                                 spyi_text *error) {
+static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
+                                 spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;

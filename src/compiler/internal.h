@@ -137,7 +137,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    bool told_optimization; // that spirv-opt is missing: once is enough
+    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
     char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library;  // NULL until the first unit
@@ -198,6 +198,9 @@ SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char
 // Threads: any; hooks are asked on the thread that waits for the task.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path, spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
+// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
+// differentiate it; false: it has no such function, and `out` stays as it is.
+SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending

@@ -625,6 +625,9 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);
     if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, f->name, found, out);
+    for (uint32_t i = 0; i < out->count; ++i)
+        for (uint32_t p = 0; p < out->items[i].param_count; ++p)
+            out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
 }
 
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {

@@ -116,6 +116,13 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
             spyi_text_free(&why);
         }
         if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
+        if (found && !spyi_source_is_precompiled(path)) {
+            spyi_text inlined = { NULL, 0, 0 };
+            if (spyi_source_inline_interfaces(text, &inlined)) {
+                spyi_text_free(text);
+                *text = inlined;
+            }
+        }
         return found;
     }
     embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
@@ -345,7 +352,11 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     spyi_sl_blob *diagnostics = NULL, *blob = NULL;
     spyi_sl_module *module = NULL;
     if (!unit->precompiled) {
-        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(content), &diagnostics);
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(content, &inlined);
+        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content),
+                                     &diagnostics);
+        spyi_text_free(&inlined);
     } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
@@ -476,7 +487,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->hook = desc->files;
     c->print = desc->print;
     if (desc->bounds_record)
-        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL", (unsigned long long)desc->bounds_record);
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
+                 (unsigned long long)desc->bounds_record);
     return c;
 }
 

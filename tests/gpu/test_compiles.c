@@ -181,7 +181,8 @@ static void test_endless(void **state) {
     // An interface's values in a loop under bwd_diff: libslang (2026.12, 2026.14.1) specialises for ever.
     spy_module *m = MADE(spy_module,
                          gpu_module(gpu_device, "endless",
-                                    "import slangpy_diff;\n[Differentiable]\nfloat inner(IDiffTensor<float, 1> x)\n{\n"
+                                    "import slangpy_diff;\ntypealias Values = IDiffTensor<float, 1>;\n"
+                                    "[Differentiable]\nfloat inner(Values x)\n{\n"
                                     "    float s = 0;\n    [MaxIters(4)] for (int i = 0; i < 4; i++) s += x[i] * x[i];\n    return s;\n}\n"
                                     "[Differentiable] float endless(DiffTensor<float, 1> x) { return inner(x); }\n"
                                     "float twice(float x) { return 2 * x; }\n"));
