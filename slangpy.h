@@ -651,27 +651,27 @@ extern "C" {
 // >>status
 
 // Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
-#define SPY_STATUS_LIST(X)                                                                                    \
-    X(SPY_OK, 0, "no error")                                                                                  \
-    X(SPY_ERROR_INVALID_ARGUMENT, -1, "an argument is invalid")                                               \
-    X(SPY_ERROR_NOT_FOUND, -2, "a name, file or object was not found")                                        \
-    X(SPY_ERROR_TYPE_MISMATCH, -3, "a type does not fit")                                                     \
-    X(SPY_ERROR_SHAPE_MISMATCH, -4, "shapes do not fit")                                                      \
-    X(SPY_ERROR_OUT_OF_RANGE, -5, "a value does not fit its type, or an index its range")                     \
-    X(SPY_ERROR_AMBIGUOUS, -6, "more than one overload or mapping fits")                                      \
-    X(SPY_ERROR_COMPILE, -7, "Slang code does not compile")                                                   \
-    X(SPY_ERROR_NO_COMPILER, -8, "the Slang compiler library is missing or unusable")                         \
-    X(SPY_ERROR_NO_DEVICE, -9, "no suitable GPU device")                                                      \
-    X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                   \
-    X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                     \
-    X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                            \
-    X(SPY_ERROR_BUSY, -13, "this thread is in a call of the device already")                                  \
-    X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                     \
-    X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
-    X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \
-    X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                                \
-    X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")                                            \
-    X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                            \
+#define SPY_STATUS_LIST(X)                                                                                   \
+    X(SPY_OK, 0, "no error")                                                                                 \
+    X(SPY_ERROR_INVALID_ARGUMENT, -1, "an argument is invalid")                                              \
+    X(SPY_ERROR_NOT_FOUND, -2, "a name, file or object was not found")                                       \
+    X(SPY_ERROR_TYPE_MISMATCH, -3, "a type does not fit")                                                    \
+    X(SPY_ERROR_SHAPE_MISMATCH, -4, "shapes do not fit")                                                     \
+    X(SPY_ERROR_OUT_OF_RANGE, -5, "a value does not fit its type, or an index its range")                    \
+    X(SPY_ERROR_AMBIGUOUS, -6, "more than one overload or mapping fits")                                     \
+    X(SPY_ERROR_COMPILE, -7, "Slang code does not compile")                                                  \
+    X(SPY_ERROR_NO_COMPILER, -8, "the Slang compiler library is missing or unusable")                        \
+    X(SPY_ERROR_NO_DEVICE, -9, "no suitable GPU device")                                                     \
+    X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                  \
+    X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                    \
+    X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                           \
+    X(SPY_ERROR_BUSY, -13, "this thread is in a call of the device already")                                 \
+    X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                    \
+    X(SPY_ERROR_RELEASED, -15, "the object has been released")                                               \
+    X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                 \
+    X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                               \
+    X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")                                           \
+    X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
     X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
 typedef enum spy_status {
@@ -4200,7 +4200,7 @@ SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
 // With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
 SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
+SPYI_FN void spyi_thread_detach(spyi_thread *t);    // nobody will join it
 SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
 // A thread's number where other threads read it without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
@@ -5495,8 +5495,9 @@ void *spyi_library_symbol(void *library, const char *name) {
 }
 
 const char *spyi_library_error(void) {
-    const char *text = spyi_library_cut ? "the file is cut off: it is shorter than its own header says; fetch it again"
-                                        : dlerror();
+    const char *text = spyi_library_cut
+                           ? "the file is cut off: it is shorter than its own header says; fetch it again"
+                           : dlerror();
     return text ? text : "no reason known";
 }
 
@@ -5548,7 +5549,8 @@ static const char *spyi_loaded_file(uintptr_t address) {
 
 void spyi_library_stay(void) {
     const char *file = spyi_loaded_file((uintptr_t)&spyi_library_stay);
-    if (file) (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); // never closed; a program itself cannot go, and gives NULL
+    if (file)
+        (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); // never closed; a program itself cannot go, and gives NULL
 }
 
 void spyi_own_folder(spyi_text *out) {
@@ -8072,8 +8074,8 @@ SPYI_FN spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (
                                void *context, spyi_text *error);
 // The same with the unit's session, see spyi_sl_live_of().
 SPYI_FN spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
-                               void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context), void *context,
-                               spyi_text *error);
+                               void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
+                               void *context, spyi_text *error);
 
 // For tasks. Between these two the caller may leave: libslang must find all that it reads in memory that stays as it is. When
 // it has left, spyi_sl_end_long() does not return.
@@ -8093,7 +8095,8 @@ SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // it is another wo
 // Any thread; never waits. NULL: nothing.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
-#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded" // of the library's own modules, in which no file of the disk is
+#define SPYI_SL_EMBEDDED_FOLDER                                                                              \
+    "slangpy-embedded" // of the library's own modules, in which no file of the disk is
 
 // >>diagnostics.c
 
@@ -8135,7 +8138,8 @@ struct spyi_sl_live {
     spyi_sl_worker *worker;
     spyi_sl_live *next; // of those that the worker is to close
     spyi_sl_source_files files;
-    bool failed; // a kernel's import failed: libslang remembers it as if it had not, and links NULL the next time
+    bool
+        failed; // a kernel's import failed: libslang remembers it as if it had not, and links NULL the next time
     spyi_sl_session *session;
     spyi_sl_module *module;    // the unit's
     spyi_sl_layout *layout;    // of the module: where names are looked up
@@ -8169,8 +8173,9 @@ struct spyi_compiler {
     bool print;
     spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
     char bounds_record[24]; // a literal; "": tensors do not check their indices
-    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
-    const spyi_sl_library *library;  // NULL until the first unit
+    spyi_sl_stored
+        *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library; // NULL until the first unit
     spyi_atomic unit_count;         // ever made
     spy_file_hook hook;
     spyi_atomic loads;
@@ -8202,7 +8207,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
     bool inputs_asked, inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
@@ -8226,13 +8231,15 @@ SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char
 
 // The contents of `path` from the hook or the disk; the unit being loaded (NULL: none is) remembers it. false: there is none.
 // Threads: any; hooks are asked on the thread that waits for the task.
-SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path, spyi_text *out);
+SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
+                              spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
 // differentiate it; false: it has no such function, and `out` stays as it is.
 SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
-SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out, spyi_text *error);
+SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out,
+                                    spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
 // Takes our seal off a precompiled module and checks it. false: damaged, without a seal and not `trusted`, or of another
 // Slang; `error` says which.
@@ -9521,7 +9528,7 @@ typedef struct spyi_sl_task { // on its caller's stack
 } spyi_sl_task;
 
 struct spyi_sl_worker {
-    spyi_mutex lock; // guards what follows, but `global`
+    spyi_mutex lock;        // guards what follows, but `global`
     spyi_signal wake, told; // to the worker, to those that wait for it
     spyi_thread thread;
     spyi_atomic references; // its thread's, its callers', its sessions', the library's
@@ -9530,9 +9537,9 @@ struct spyi_sl_worker {
     spyi_sl_global *global; // the worker's thread alone
     spyi_sl_task *task;     // NULL: none
     bool started, ending, ended;
-    bool away;  // in a call that may last: the caller may leave
-    bool lost;  // the caller has left, or libslang threw: no more tasks
-    bool threw; // ... and the thread does not come back
+    bool away;                  // in a call that may last: the caller may leave
+    bool lost;                  // the caller has left, or libslang threw: no more tasks
+    bool threw;                 // ... and the thread does not come back
     void (*ask)(void *context); // what the caller's thread is to do for the worker; NULL: nothing
     void *asked;
     spyi_sl_live *closing; // sessions to be closed
@@ -9801,7 +9808,7 @@ typedef struct spyi_sl_wait {
     spyi_context *ctx;
     const char *what;
     uint64_t began, next_line; // ns
-    bool quiet; // nobody would hear why: desc.interrupt is not asked
+    bool quiet;                // nobody would hear why: desc.interrupt is not asked
     bool blocked, interrupted, late;
 } spyi_sl_wait;
 
@@ -9817,10 +9824,12 @@ static void spyi_sl_look_round(spyi_sl_wait *wait) {
     if (!wait->blocked) spyi_block(ctx, true);
     wait->blocked = true;
     if (waited >= wait->next_line) {
-        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; the Slang compiler is still at it", wait->what, s);
+        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; the Slang compiler is still at it", wait->what,
+                  s);
         wait->next_line *= 5;
     }
-    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data)) wait->interrupted = true;
+    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))
+        wait->interrupted = true;
     if (ctx->compile_timeout_s > 0 && s >= ctx->compile_timeout_s) wait->late = true;
 }
 
@@ -9858,8 +9867,7 @@ static spy_status spyi_sl_say_left(const spyi_sl_wait *wait, bool threw, bool be
     if (threw)
         spyi_text_add(error, "%s: the Slang compiler threw an exception, which is a fault of its own",
                       wait->what);
-    else if (wait->interrupted)
-        spyi_text_add(error, "%s: interrupted after %.1f s", wait->what, s);
+    else if (wait->interrupted) spyi_text_add(error, "%s: interrupted after %.1f s", wait->what, s);
     else
         spyi_text_add(error, "%s: not done after %.1f s; desc.compile_timeout_s allows %g", wait->what, s,
                       wait->ctx->compile_timeout_s);
@@ -9883,7 +9891,8 @@ static void spyi_sl_worker_lose(spyi_sl_worker *w) {
     spyi_sl_worker_drop(w);
 }
 
-static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const char *what, spyi_text *error) {
+static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const char *what,
+                                          spyi_text *error) {
     spyi_sl_worker *w = NULL;
     bool forked = library->fork_count != spyi_fork_count();
     if (!forked) {
@@ -9894,9 +9903,10 @@ static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const 
     }
     if (!w)
         spyi_text_add(error,
-                      forked ? "%s: the Slang compiler was opened before fork(), by the parent process; make a "
-                               "device in the child"
-                             : "%s: the Slang compiler cannot be opened again",
+                      forked
+                          ? "%s: the Slang compiler was opened before fork(), by the parent process; make a "
+                            "device in the child"
+                          : "%s: the Slang compiler cannot be opened again",
                       what);
     return w;
 }
@@ -9972,7 +9982,9 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     spy_status status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error);
     if (status != SPY_OK || q.asked) return status;
     if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
-    else spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what, unit->name);
+    else
+        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what,
+                  unit->name);
     return SPY_ERROR_COMPILE;
 }
 
@@ -10176,8 +10188,8 @@ void spyi_source_seal(spyi_text *bytes) {
     spyi_text_add_n(bytes, (const char *)&hash, sizeof hash);
 }
 
-bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, bool trusted, spyi_text *bytes,
-                        spyi_text *error) {
+bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, bool trusted,
+                        spyi_text *bytes, spyi_text *error) {
     size_t size = bytes->size, framed = 0;
     if (size < SPYI_SOURCE_FRAME_SIZE || memcmp(bytes->data, "RIFF", 4) != 0) {
         spyi_text_add(error, "is not a precompiled Slang module, or damaged at its beginning");
@@ -10199,8 +10211,10 @@ bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session
         return false;
     }
     if (!sealed && !trusted) {
-        spyi_text_add(error, "has no seal, by which damage would be seen; Slang crashes on damaged modules. "
-                             "spy_save_module() writes modules with a seal, slangc without; trust_precompiled takes both");
+        spyi_text_add(
+            error,
+            "has no seal, by which damage would be seen; Slang crashes on damaged modules. "
+            "spy_save_module() writes modules with a seal, slangc without; trust_precompiled takes both");
         return false;
     }
     spyi_sl_int version = 0;
@@ -10428,8 +10442,7 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
-                                      o->optimization > SPY_OPTIMIZATION_NONE &&
-                                              !spyi_sl_can_optimize()
+                                      o->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize()
                                           ? SPYI_SL_OPTIMIZATION_NONE
                                           : spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
@@ -10587,7 +10600,8 @@ static void spyi_sl_load_embedded_imports(spyi_sl_source_files *files, const spy
                 !stored->data || spyi_sl_is_loaded(files->session, stored->name, &module))
                 continue;
             spyi_sl_load_embedded_imports(files, &c->embedded[i]);
-            spyi_sl_blob *diagnostics = NULL, *blob = c->library->slang_createBlob(stored->data, stored->size);
+            spyi_sl_blob *diagnostics = NULL,
+                         *blob = c->library->slang_createBlob(stored->data, stored->size);
             if (blob)
                 files->session->v->loadModuleFromIRBlob(files->session, stored->name, stored->path, blob,
                                                         &diagnostics);
@@ -10850,8 +10864,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     if (!unit->precompiled) {
         spyi_text inlined = { NULL, 0, 0 };
         bool changed = spyi_source_inline_interfaces(content, &inlined);
-        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content),
-                                     &diagnostics);
+        module = spyi_sl_load_source(session, unit->name, unit->path,
+                                     spyi_text_str(changed ? &inlined : content), &diagnostics);
         spyi_text_free(&inlined);
     } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
@@ -10883,7 +10897,8 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
     spyi_sl_module *module = NULL;
     if (copies[0] && copies[1] && copies[2]) {
         spyi_sl_begin_long();
-        module = session->v->loadModuleFromSourceString(session, copies[0], copies[1], copies[2], diagnostics);
+        module =
+            session->v->loadModuleFromSourceString(session, copies[0], copies[1], copies[2], diagnostics);
         spyi_sl_end_long();
     }
     for (int i = 0; i < 3; ++i) free(copies[i]);
@@ -10910,9 +10925,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            live->module =
-                content ? spyi_sl_load_content(unit, live->session, content, messages)
-                        : spyi_sl_load_stored(live, unit->stored, unit->stored_count, unit->name);
+            live->module = content ? spyi_sl_load_content(unit, live->session, content, messages)
+                                   : spyi_sl_load_stored(live, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
@@ -11109,7 +11123,8 @@ static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instea
     const char *place = unit->given_path ? unit->path : "the source";
     if (instead) {
         spyi_text ignored = { NULL, 0, 0 };
-        (void)spyi_source_find(loading, unit->given_path, content, &ignored); // its next change is what counts
+        (void)spyi_source_find(loading, unit->given_path, content,
+                               &ignored); // its next change is what counts
         spyi_text_free(&ignored);
         spyi_text_clear(content);
         spyi_text_add(content, "%s", instead);
@@ -12167,7 +12182,8 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     uint64_t id = spyi_hash(source->data, source->size, 0);
     spyi_text_add(&name, "spyi_%s_%016llx", what, (unsigned long long)id);
-    spyi_text_add(&path, "slangpy-%s-%016llx.slang", what, (unsigned long long)id); // Slang asserts at a second use
+    spyi_text_add(&path, "slangpy-%s-%016llx.slang", what,
+                  (unsigned long long)id); // Slang asserts at a second use
     spyi_sl_query q;
     q.name = spyi_text_str(&name);
     q.path = spyi_text_str(&path);
@@ -12312,7 +12328,8 @@ static void spyi_sl_ask_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, void *c
 }
 
 static bool spyi_sl_ask_entry(spyi_unit *unit, const char *name,
-                              void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context), spyi_entry *out) {
+                              void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
+                              spyi_entry *out) {
     spyi_sl_entry_question q;
     q.name = name;
     q.out = out;
@@ -12387,7 +12404,8 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_entry_point *entry = NULL;
     out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, q->name);
     if (out->cuda_kernel) return; // nothing is filled by the system, and libslang would take it for a shader
-    live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
+    live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
+                                            &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     // The layout of an entry point that is still generic is asked for in vain: libslang throws.
     bool open = entry && entry->v->getSpecializationParamCount(entry) > 0;
@@ -12483,8 +12501,8 @@ typedef struct spyi_sl_builder {
     uint32_t *lines, line_count, line_capacity;
 } spyi_sl_builder;
 
-SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to,
-                                  spyi_unit *unit, spyi_sl_live *live);
+SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *unit,
+                                  spyi_sl_live *live);
 SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
 
 // Memory that lives as long as the tree, zeroed; NULL and to->failed when there is none.
@@ -15014,13 +15032,13 @@ typedef struct spyi_code_task {
     bool good;
 } spyi_code_task;
 
-static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name, const char *source,
-                          spyi_text *messages) {
+static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
+                          const char *source, spyi_text *messages) {
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s.slang", t->name);
     live->files.refused = false;
-    bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own, t->conformances,
-                                  t->code, messages);
+    bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own,
+                                  t->conformances, t->code, messages);
     if (!good && live->files.refused) live->failed = true;
     spyi_text_free(&path);
     return good;
@@ -15060,14 +15078,14 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     t.conformances = conformances;
     t.code = code;
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
-    spy_status status =
-        spyi_sl_ask(unit, SPYI_SL_KERNEL_KIB, spyi_text_str(&step), spyi_code_run, &t, error);
+    spy_status status = spyi_sl_ask(unit, SPYI_SL_KERNEL_KIB, spyi_text_str(&step), spyi_code_run, &t, error);
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
     if (status == SPY_OK && !t.good) {
         status = SPY_ERROR_COMPILE;
         spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&t.messages));
     } else if (status == SPY_OK && t.messages.size) {
-        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name, spyi_text_str(&t.messages));
+        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name,
+                  spyi_text_str(&t.messages));
     }
     spyi_text_free(&name);
     spyi_text_free(&step);

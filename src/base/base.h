@@ -77,7 +77,7 @@ SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
 // With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
 SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
+SPYI_FN void spyi_thread_detach(spyi_thread *t);    // nobody will join it
 SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
 // A thread's number where other threads read it without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);

@@ -211,8 +211,9 @@ void *spyi_library_symbol(void *library, const char *name) {
 }
 
 const char *spyi_library_error(void) {
-    const char *text = spyi_library_cut ? "the file is cut off: it is shorter than its own header says; fetch it again"
-                                        : dlerror();
+    const char *text = spyi_library_cut
+                           ? "the file is cut off: it is shorter than its own header says; fetch it again"
+                           : dlerror();
     return text ? text : "no reason known";
 }
 
@@ -264,7 +265,8 @@ static const char *spyi_loaded_file(uintptr_t address) {
 
 void spyi_library_stay(void) {
     const char *file = spyi_loaded_file((uintptr_t)&spyi_library_stay);
-    if (file) (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); // never closed; a program itself cannot go, and gives NULL
+    if (file)
+        (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); // never closed; a program itself cannot go, and gives NULL
 }
 
 void spyi_own_folder(spyi_text *out) {

@@ -298,13 +298,13 @@ typedef struct spyi_code_task {
     bool good;
 } spyi_code_task;
 
-static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name, const char *source,
-                          spyi_text *messages) {
+static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
+                          const char *source, spyi_text *messages) {
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s.slang", t->name);
     live->files.refused = false;
-    bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own, t->conformances,
-                                  t->code, messages);
+    bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own,
+                                  t->conformances, t->code, messages);
     if (!good && live->files.refused) live->failed = true;
     spyi_text_free(&path);
     return good;
@@ -344,14 +344,14 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     t.conformances = conformances;
     t.code = code;
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
-    spy_status status =
-        spyi_sl_ask(unit, SPYI_SL_KERNEL_KIB, spyi_text_str(&step), spyi_code_run, &t, error);
+    spy_status status = spyi_sl_ask(unit, SPYI_SL_KERNEL_KIB, spyi_text_str(&step), spyi_code_run, &t, error);
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
     if (status == SPY_OK && !t.good) {
         status = SPY_ERROR_COMPILE;
         spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&t.messages));
     } else if (status == SPY_OK && t.messages.size) {
-        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name, spyi_text_str(&t.messages));
+        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name,
+                  spyi_text_str(&t.messages));
     }
     spyi_text_free(&name);
     spyi_text_free(&step);

@@ -51,7 +51,8 @@ static void spyi_sl_ask_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, void *c
 }
 
 static bool spyi_sl_ask_entry(spyi_unit *unit, const char *name,
-                              void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context), spyi_entry *out) {
+                              void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
+                              spyi_entry *out) {
     spyi_sl_entry_question q;
     q.name = name;
     q.out = out;
@@ -126,7 +127,8 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_entry_point *entry = NULL;
     out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, q->name);
     if (out->cuda_kernel) return; // nothing is filled by the system, and libslang would take it for a shader
-    live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
+    live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
+                                            &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     // The layout of an entry point that is still generic is asked for in vain: libslang throws.
     bool open = entry && entry->v->getSpecializationParamCount(entry) > 0;

@@ -42,8 +42,8 @@ SPYI_FN spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (
                                void *context, spyi_text *error);
 // The same with the unit's session, see spyi_sl_live_of().
 SPYI_FN spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
-                               void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context), void *context,
-                               spyi_text *error);
+                               void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
+                               void *context, spyi_text *error);
 
 // For tasks. Between these two the caller may leave: libslang must find all that it reads in memory that stays as it is. When
 // it has left, spyi_sl_end_long() does not return.
@@ -63,7 +63,8 @@ SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // it is another wo
 // Any thread; never waits. NULL: nothing.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
-#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded" // of the library's own modules, in which no file of the disk is
+#define SPYI_SL_EMBEDDED_FOLDER                                                                              \
+    "slangpy-embedded" // of the library's own modules, in which no file of the disk is
 
 // >>diagnostics.c
 
@@ -105,7 +106,8 @@ struct spyi_sl_live {
     spyi_sl_worker *worker;
     spyi_sl_live *next; // of those that the worker is to close
     spyi_sl_source_files files;
-    bool failed; // a kernel's import failed: libslang remembers it as if it had not, and links NULL the next time
+    bool
+        failed; // a kernel's import failed: libslang remembers it as if it had not, and links NULL the next time
     spyi_sl_session *session;
     spyi_sl_module *module;    // the unit's
     spyi_sl_layout *layout;    // of the module: where names are looked up
@@ -139,8 +141,9 @@ struct spyi_compiler {
     bool print;
     spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
     char bounds_record[24]; // a literal; "": tensors do not check their indices
-    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
-    const spyi_sl_library *library;  // NULL until the first unit
+    spyi_sl_stored
+        *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library; // NULL until the first unit
     spyi_atomic unit_count;         // ever made
     spy_file_hook hook;
     spyi_atomic loads;
@@ -172,7 +175,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
     bool inputs_asked, inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
@@ -196,13 +199,15 @@ SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char
 
 // The contents of `path` from the hook or the disk; the unit being loaded (NULL: none is) remembers it. false: there is none.
 // Threads: any; hooks are asked on the thread that waits for the task.
-SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path, spyi_text *out);
+SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
+                              spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
 // differentiate it; false: it has no such function, and `out` stays as it is.
 SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
-SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out, spyi_text *error);
+SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out,
+                                    spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
 // Takes our seal off a precompiled module and checks it. false: damaged, without a seal and not `trusted`, or of another
 // Slang; `error` says which.

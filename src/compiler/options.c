@@ -37,8 +37,7 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
-                                      o->optimization > SPY_OPTIMIZATION_NONE &&
-                                              !spyi_sl_can_optimize()
+                                      o->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize()
                                           ? SPYI_SL_OPTIMIZATION_NONE
                                           : spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)

@@ -134,7 +134,8 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     uint64_t id = spyi_hash(source->data, source->size, 0);
     spyi_text_add(&name, "spyi_%s_%016llx", what, (unsigned long long)id);
-    spyi_text_add(&path, "slangpy-%s-%016llx.slang", what, (unsigned long long)id); // Slang asserts at a second use
+    spyi_text_add(&path, "slangpy-%s-%016llx.slang", what,
+                  (unsigned long long)id); // Slang asserts at a second use
     spyi_sl_query q;
     q.name = spyi_text_str(&name);
     q.path = spyi_text_str(&path);

@@ -91,7 +91,8 @@ static void spyi_sl_load_embedded_imports(spyi_sl_source_files *files, const spy
                 !stored->data || spyi_sl_is_loaded(files->session, stored->name, &module))
                 continue;
             spyi_sl_load_embedded_imports(files, &c->embedded[i]);
-            spyi_sl_blob *diagnostics = NULL, *blob = c->library->slang_createBlob(stored->data, stored->size);
+            spyi_sl_blob *diagnostics = NULL,
+                         *blob = c->library->slang_createBlob(stored->data, stored->size);
             if (blob)
                 files->session->v->loadModuleFromIRBlob(files->session, stored->name, stored->path, blob,
                                                         &diagnostics);
@@ -354,8 +355,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     if (!unit->precompiled) {
         spyi_text inlined = { NULL, 0, 0 };
         bool changed = spyi_source_inline_interfaces(content, &inlined);
-        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content),
-                                     &diagnostics);
+        module = spyi_sl_load_source(session, unit->name, unit->path,
+                                     spyi_text_str(changed ? &inlined : content), &diagnostics);
         spyi_text_free(&inlined);
     } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
@@ -387,7 +388,8 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
     spyi_sl_module *module = NULL;
     if (copies[0] && copies[1] && copies[2]) {
         spyi_sl_begin_long();
-        module = session->v->loadModuleFromSourceString(session, copies[0], copies[1], copies[2], diagnostics);
+        module =
+            session->v->loadModuleFromSourceString(session, copies[0], copies[1], copies[2], diagnostics);
         spyi_sl_end_long();
     }
     for (int i = 0; i < 3; ++i) free(copies[i]);
@@ -414,9 +416,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            live->module =
-                content ? spyi_sl_load_content(unit, live->session, content, messages)
-                        : spyi_sl_load_stored(live, unit->stored, unit->stored_count, unit->name);
+            live->module = content ? spyi_sl_load_content(unit, live->session, content, messages)
+                                   : spyi_sl_load_stored(live, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
@@ -613,7 +614,8 @@ static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instea
     const char *place = unit->given_path ? unit->path : "the source";
     if (instead) {
         spyi_text ignored = { NULL, 0, 0 };
-        (void)spyi_source_find(loading, unit->given_path, content, &ignored); // its next change is what counts
+        (void)spyi_source_find(loading, unit->given_path, content,
+                               &ignored); // its next change is what counts
         spyi_text_free(&ignored);
         spyi_text_clear(content);
         spyi_text_add(content, "%s", instead);

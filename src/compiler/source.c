@@ -197,8 +197,8 @@ void spyi_source_seal(spyi_text *bytes) {
     spyi_text_add_n(bytes, (const char *)&hash, sizeof hash);
 }
 
-bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, bool trusted, spyi_text *bytes,
-                        spyi_text *error) {
+bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, bool trusted,
+                        spyi_text *bytes, spyi_text *error) {
     size_t size = bytes->size, framed = 0;
     if (size < SPYI_SOURCE_FRAME_SIZE || memcmp(bytes->data, "RIFF", 4) != 0) {
         spyi_text_add(error, "is not a precompiled Slang module, or damaged at its beginning");
@@ -220,8 +220,10 @@ bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session
         return false;
     }
     if (!sealed && !trusted) {
-        spyi_text_add(error, "has no seal, by which damage would be seen; Slang crashes on damaged modules. "
-                             "spy_save_module() writes modules with a seal, slangc without; trust_precompiled takes both");
+        spyi_text_add(
+            error,
+            "has no seal, by which damage would be seen; Slang crashes on damaged modules. "
+            "spy_save_module() writes modules with a seal, slangc without; trust_precompiled takes both");
         return false;
     }
     spyi_sl_int version = 0;

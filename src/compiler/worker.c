@@ -27,7 +27,7 @@ typedef struct spyi_sl_task { // on its caller's stack
 } spyi_sl_task;
 
 struct spyi_sl_worker {
-    spyi_mutex lock; // guards what follows, but `global`
+    spyi_mutex lock;        // guards what follows, but `global`
     spyi_signal wake, told; // to the worker, to those that wait for it
     spyi_thread thread;
     spyi_atomic references; // its thread's, its callers', its sessions', the library's
@@ -36,9 +36,9 @@ struct spyi_sl_worker {
     spyi_sl_global *global; // the worker's thread alone
     spyi_sl_task *task;     // NULL: none
     bool started, ending, ended;
-    bool away;  // in a call that may last: the caller may leave
-    bool lost;  // the caller has left, or libslang threw: no more tasks
-    bool threw; // ... and the thread does not come back
+    bool away;                  // in a call that may last: the caller may leave
+    bool lost;                  // the caller has left, or libslang threw: no more tasks
+    bool threw;                 // ... and the thread does not come back
     void (*ask)(void *context); // what the caller's thread is to do for the worker; NULL: nothing
     void *asked;
     spyi_sl_live *closing; // sessions to be closed
@@ -307,7 +307,7 @@ typedef struct spyi_sl_wait {
     spyi_context *ctx;
     const char *what;
     uint64_t began, next_line; // ns
-    bool quiet; // nobody would hear why: desc.interrupt is not asked
+    bool quiet;                // nobody would hear why: desc.interrupt is not asked
     bool blocked, interrupted, late;
 } spyi_sl_wait;
 
@@ -323,10 +323,12 @@ static void spyi_sl_look_round(spyi_sl_wait *wait) {
     if (!wait->blocked) spyi_block(ctx, true);
     wait->blocked = true;
     if (waited >= wait->next_line) {
-        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; the Slang compiler is still at it", wait->what, s);
+        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; the Slang compiler is still at it", wait->what,
+                  s);
         wait->next_line *= 5;
     }
-    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data)) wait->interrupted = true;
+    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))
+        wait->interrupted = true;
     if (ctx->compile_timeout_s > 0 && s >= ctx->compile_timeout_s) wait->late = true;
 }
 
@@ -364,8 +366,7 @@ static spy_status spyi_sl_say_left(const spyi_sl_wait *wait, bool threw, bool be
     if (threw)
         spyi_text_add(error, "%s: the Slang compiler threw an exception, which is a fault of its own",
                       wait->what);
-    else if (wait->interrupted)
-        spyi_text_add(error, "%s: interrupted after %.1f s", wait->what, s);
+    else if (wait->interrupted) spyi_text_add(error, "%s: interrupted after %.1f s", wait->what, s);
     else
         spyi_text_add(error, "%s: not done after %.1f s; desc.compile_timeout_s allows %g", wait->what, s,
                       wait->ctx->compile_timeout_s);
@@ -389,7 +390,8 @@ static void spyi_sl_worker_lose(spyi_sl_worker *w) {
     spyi_sl_worker_drop(w);
 }
 
-static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const char *what, spyi_text *error) {
+static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const char *what,
+                                          spyi_text *error) {
     spyi_sl_worker *w = NULL;
     bool forked = library->fork_count != spyi_fork_count();
     if (!forked) {
@@ -400,9 +402,10 @@ static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const 
     }
     if (!w)
         spyi_text_add(error,
-                      forked ? "%s: the Slang compiler was opened before fork(), by the parent process; make a "
-                               "device in the child"
-                             : "%s: the Slang compiler cannot be opened again",
+                      forked
+                          ? "%s: the Slang compiler was opened before fork(), by the parent process; make a "
+                            "device in the child"
+                          : "%s: the Slang compiler cannot be opened again",
                       what);
     return w;
 }
@@ -478,6 +481,8 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     spy_status status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error);
     if (status != SPY_OK || q.asked) return status;
     if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
-    else spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what, unit->name);
+    else
+        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what,
+                  unit->name);
     return SPY_ERROR_COMPILE;
 }
