@@ -8208,7 +8208,8 @@ struct spyi_unit {
     spyi_unit **links;
     size_t link_count;
     spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
-    bool inputs_asked, inputs_known;
+    spyi_atomic inputs_asked; // 1: inputs and inputs_known stay as they are
+    bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
     char **imports;         // names of the modules below
@@ -14160,13 +14161,13 @@ enum { SPYI_SL_INPUTS_KIB = 100 };
 
 static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {
     (void)context;
-    if (unit->inputs_asked) return; // another thread was first
+    if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread was first
     unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
-    unit->inputs_asked = true;
+    spyi_atomic_store(&unit->inputs_asked, 1);
 }
 
 const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
-    if (!unit->inputs_asked)
+    if (!spyi_atomic_load(&unit->inputs_asked))
         spyi_sl_ask(unit, SPYI_SL_INPUTS_KIB, "list shader parameters", spyi_sl_ask_inputs, NULL, NULL);
     return unit->inputs_known ? &unit->inputs : NULL;
 }

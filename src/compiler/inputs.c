@@ -397,13 +397,13 @@ enum { SPYI_SL_INPUTS_KIB = 100 };
 
 static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {
     (void)context;
-    if (unit->inputs_asked) return; // another thread was first
+    if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread was first
     unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
-    unit->inputs_asked = true;
+    spyi_atomic_store(&unit->inputs_asked, 1);
 }
 
 const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
-    if (!unit->inputs_asked)
+    if (!spyi_atomic_load(&unit->inputs_asked))
         spyi_sl_ask(unit, SPYI_SL_INPUTS_KIB, "list shader parameters", spyi_sl_ask_inputs, NULL, NULL);
     return unit->inputs_known ? &unit->inputs : NULL;
 }

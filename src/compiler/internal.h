@@ -176,7 +176,8 @@ struct spyi_unit {
     spyi_unit **links;
     size_t link_count;
     spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
-    bool inputs_asked, inputs_known;
+    spyi_atomic inputs_asked; // 1: inputs and inputs_known stay as they are
+    bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
     char **imports;         // names of the modules below
