@@ -575,7 +575,7 @@ static PyObject *spyp_tensor_subscript(PyObject *self, PyObject *key) {
     spy_indices list = { items, 1 };
     if (PyTuple_Check(key)) {
         Py_ssize_t n = PyTuple_Size(key);
-        if (n > 4 * SPY_MAX_RANK) return PyErr_Format(PyExc_IndexError, "Tensor: %zd indices for %u dimensions", n, spy_get_tensor_info(t->tensor).shape.rank);
+        if (n > 4 * SPY_MAX_RANK) return PyErr_Format(PyExc_IndexError, "Tensor: expected at most %d indices, got %zd", 4 * SPY_MAX_RANK, n);
         for (Py_ssize_t i = 0; i < n; i++)
             if (spyp_index_parse(PyTuple_GetItem(key, i), &items[i]) < 0) return NULL;
         list.count = (size_t)n;
@@ -598,7 +598,7 @@ static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args, PyObject
     PyObject *encoder = Py_None;
     spy_status status = SPY_OK;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:clear", names, &encoder)) return NULL;
-    spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder);
+    spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder, t->device);
     if ((encoder != Py_None && !list) || spyp_enter(t->device, "Tensor.clear") < 0) return NULL;
     if (list) {
         status = spy_list_fill(list, t->tensor, 0);
@@ -621,6 +621,7 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     if (!other) return NULL;
     if (!PyObject_TypeCheck(other, spyp.tensor))
         return PyErr_Format(PyExc_TypeError, "point_to: argument 'target': expected a Tensor, got %R", (PyObject *)Py_TYPE(other));
+    if (((spyp_tensor *)other)->device != t->device) return PyErr_Format(PyExc_ValueError, "point_to: argument 'target': the tensor belongs to another device");
     if (spyp_enter(t->device, "Tensor.point_to") < 0) return NULL;
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);
