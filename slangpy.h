@@ -287,14 +287,16 @@
 // >>guide 13: bringing your own Vulkan
 //
 // Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
+<<<<<<< HEAD
 // spy_vk_required_features lists, which spy_vk_fill_features turns on in the engine's VkPhysicalDeviceFeatures2 chain;
 // optional features that were turned on are named in spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
+=======
+// spy_vk_required_features lists; optional features that were turned on are named in
+// spy_vk_desc.enabled_features: others count as missing, since Vulkan does not tell what a VkDevice has enabled. Give lock_queue and unlock_queue if other threads use the queue.
+>>>>>>> frames
 // spy_vk_create_tensor makes a tensor over a VkBuffer.
 //
-// spy_vk_set_command_buffer records the following calls into a command buffer of the engine; NULL ends that.
-// The engine submits it and, once it has been executed, calls spy_vk_external_submit_finished. Until then
-// reads of these results return SPY_ERROR_NOT_READY, so calls recorded this way must not have results into
-// host memory. Barriers between our work and the engine's own commands are the engine's.
+// Calls can be recorded into the engine's own command buffers: guide 24.
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 // examples/04_engine_vulkan has it all.
 //
@@ -567,6 +569,34 @@
 // by float atomics, or a second dispatch where the device or the type has none. Their order, and so their last
 // bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward
 // calls with further options, in command lists too; spy_explain_call shows the kernel.
+//
+// >>guide 24: frames of an engine
+//
+// An engine that records its own command buffers has the library's work recorded into them:
+//
+//     f->id = spy_vk_begin_recording(dev, f->commands);  // begun by the engine, outside a render pass
+//     spy_tensor_write(x, data, size);                   // uploads and calls go into f->commands
+//     spy_call_prepared(ready, args);
+//     spy_vk_end_recording(dev);                         // the engine records on, ends and submits it
+//     ...
+//     vkWaitForFences(device, 1, &f->fence, ...);        // when the slot comes round again, one or two frames later
+//     spy_vk_recording_finished(dev, f->id);             // its memory is free, its results can be read
+//
+// The GPU works at a recording later, so what it uses is kept until the engine has reported its id: uploaded data and
+// parameters, temporaries, tensors that were released meanwhile, kernels. Each recording keeps its own, so that two or three
+// frames can be in flight: report an id when the fence of its submission has been signalled, ids in their order, each once. A
+// command buffer that was thrown away instead of submitted is reported too. What is not reported stays in use;
+// spy_get_device_stats() counts the recordings that are not (.recordings) and the memory that waits for them
+// (.recording_bytes); the log warns at 64. A frame that uploads what the last ones did takes no new memory from the driver.
+//
+// Command buffers go to the device's queue in the order of their recordings. Barriers between our calls are ours, also from
+// one recording to the next; those between our calls and the engine's own commands are the engine's, for results that the
+// engine reads SHADER_WRITE to whatever it does.
+//
+// Calls inside a recording cannot have results in host memory: give them a tensor, and read it when the id was
+// reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside recordings are the
+// library's own submissions as ever, also while frames are in flight, and can be read at once. One that depends on a
+// recording comes after the engine has submitted it. examples/04_engine_vulkan has two frames in flight.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -899,7 +929,14 @@ typedef struct spy_device_stats {
     uint64_t pool_bytes;         // device memory held from the driver
     uint64_t used_bytes;         // of which tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations asked from the driver
+<<<<<<< HEAD
     uint64_t compiler_loads;     // times the Slang library was opened
+=======
+    uint64_t compiler_loads;  // times the Slang library was opened
+    uint64_t driver_bytes;    // memory held from the driver: the pool's, and that of parameters, uploads and downloads
+    uint64_t recordings;      // into an engine's command buffers, not reported by spy_vk_recording_finished() yet
+    uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
+>>>>>>> frames
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);
@@ -5428,6 +5465,9 @@ enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 // Counted by the backend for spy_device_stats.
 typedef struct spyi_gpu_stats {
     uint64_t dispatches, barriers, submits, driver_allocations;
+    uint64_t driver_bytes;    // memory held from the driver, of every sort
+    uint64_t recordings;      // into somebody else's command buffers, not reported as executed yet
+    uint64_t recording_bytes; // of driver_bytes: parameters and uploads that such recordings read
 } spyi_gpu_stats;
 
 // Every backend's device begins with this.
@@ -5436,7 +5476,10 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
-    bool deferred; // work is recorded for somebody else to submit: nothing can be waited for
+    // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
+    bool recording; // work is going into one: its results cannot be waited for
+    uint64_t
+        held_from; // the lowest batch number of work in those that have not been reported; 0: there is none
 } spyi_gpu_base;
 
 struct spyi_backend {
@@ -5457,7 +5500,7 @@ struct spyi_backend {
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
     // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
-    // number is open_submit(); work with number n has finished once finished_submit() >= n.
+    // number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
@@ -5477,8 +5520,9 @@ struct spyi_backend {
     uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
     uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
-    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
-                       spyi_text *error); // submits first if need be
+    // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
+    // with that number is in somebody else's command buffer and has not been reported.
+    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
     // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
     spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
@@ -5511,6 +5555,8 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
+// Memory that waits for recordings into somebody else's command buffers goes back to the pool, as far as held_from allows.
+SPYI_FN void spyi_release_held(spy_device *device);
 // All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
 // SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
@@ -5883,6 +5929,7 @@ static spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, si
     n->counts.chunks++;
     n->counts.chunk_bytes += size;
     n->base.stats.driver_allocations++;
+    n->base.stats.driver_bytes += size;
     *chunk = spyi_null_describe(n, c, memory == SPYI_MEMORY_READBACK || n->base.limits.unified_memory);
     return SPY_OK;
 }
@@ -5917,6 +5964,7 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
     *link = c->next;
     n->counts.chunks--;
     n->counts.chunk_bytes -= c->size;
+    n->base.stats.driver_bytes -= c->size;
     free(c->block);
     free(c);
     memset(chunk, 0, sizeof *chunk);
@@ -13371,11 +13419,13 @@ struct spyi_storage {
     uint64_t write_epoch, write_begin, write_end;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
+    uint64_t
+        held_submit; // ... in somebody else's command buffer: it keeps the block from being used again; 0: none
     int32_t references;    // tensors on it, guarded by the device's busy flag
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;     // in a free list, or in the list of imported ones
+    spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
 };
 
 typedef struct spyi_slab {
@@ -13391,7 +13441,9 @@ typedef struct spyi_pool {
     spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
     spyi_slab *slabs[2];
     spyi_storage *imported;
+    spyi_storage *waiting; // freed, but used by recordings that have not been reported as executed
     uint64_t held_bytes, used_bytes;
+    uint64_t waiting_bytes; // of the former; part of neither of the latter's free blocks nor of used_bytes
 } spyi_pool;
 
 struct spy_tensor {
@@ -13501,8 +13553,9 @@ struct spy_device {
 // A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
-SPYI_FN void spyi_pool_give(spy_device *device,
-                            spyi_storage *storage); // no waiting: later users are ordered by hazards
+SPYI_FN void spyi_pool_give(
+    spy_device *device,
+    spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -14202,13 +14255,39 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
     return storage;
 }
 
-SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    if (storage->size_class < 0)
-        return; // imported: its hazards are kept until they are over, see spyi_pool_import
-    device->pool.used_bytes -= storage->size;
+static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
     if (storage->slab) storage->slab->live--;
     storage->next = device->pool.free_blocks[storage->memory][storage->size_class];
     device->pool.free_blocks[storage->memory][storage->size_class] = storage;
+}
+
+SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
+    uint64_t held_from = device->base->held_from;
+    if (storage->size_class < 0)
+        return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    device->pool.used_bytes -= storage->size;
+    if (held_from == 0 || storage->held_submit < held_from) {
+        spyi_pool_free_block(device, storage);
+        return;
+    }
+    // Work of ours that used the block again could be submitted before the recording.
+    storage->next = device->pool.waiting;
+    device->pool.waiting = storage;
+    device->pool.waiting_bytes += storage->size;
+}
+
+SPYI_FN void spyi_release_held(spy_device *device) {
+    uint64_t held_from = device->base->held_from;
+    for (spyi_storage **at = &device->pool.waiting; *at;) {
+        spyi_storage *storage = *at;
+        if (held_from != 0 && storage->held_submit >= held_from) {
+            at = &storage->next;
+            continue;
+        }
+        *at = storage->next;
+        device->pool.waiting_bytes -= storage->size;
+        spyi_pool_free_block(device, storage);
+    }
 }
 
 SPYI_FN void spyi_pool_trim(spy_device *device) {
@@ -14245,6 +14324,8 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
+    device->base->held_from = 0; // whatever has not been reported must not be submitted any more
+    spyi_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     while (device->pool.imported) {
@@ -14322,6 +14403,7 @@ SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t b
                           begin, end);
     }
     storage->use_submit = submit;
+    if (device->base->recording) storage->held_submit = submit;
 }
 
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
@@ -14346,6 +14428,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
     if (counts) device->counts_epoch = device->epoch;
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
+    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
     if (untracked) device->untracked_submit = submit;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
@@ -18123,7 +18206,7 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     if (!spyi_print_is_used(p)) return SPY_OK;
-    if (device->base->deferred) {
+    if (device->base->recording) {
         spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
     }
@@ -18184,9 +18267,9 @@ SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
 SPYI_FN void spyi_print_deliver(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
-    if (spyi_print_is_used(p)
-            ? device->base->deferred || device->backend->finished_submit(device->gpu) < p->storage->use_submit
-            : !p->pending.size)
+    if (spyi_print_is_used(p) ? device->base->recording ||
+                                    device->backend->finished_submit(device->gpu) < p->storage->use_submit
+                              : !p->pending.size)
         return;
     spyi_print_flush(device, "print");
 }
@@ -18761,7 +18844,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
-    if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
+    if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
@@ -18921,6 +19004,7 @@ spy_submit_id spy_flush(spy_device *device) {
     return id;
 }
 
+// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spyi_block(&device->ctx, true);
@@ -18928,8 +19012,9 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (status == SPY_OK) spyi_print_deliver(device);
-    return status;
+    if (status != SPY_OK) return status;
+    spyi_print_deliver(device);
+    return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
 spy_status spy_wait(spy_device *device) {
@@ -18989,6 +19074,8 @@ spy_status spy_trim(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    if (status == SPY_ERROR_NOT_READY && !device->base->recording)
+        status = SPY_OK; // recordings keep what they use
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
     return status;
@@ -19046,6 +19133,9 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     stats.barriers = device->base->stats.barriers;
     stats.submits = device->base->stats.submits;
     stats.driver_allocations = device->base->stats.driver_allocations;
+    stats.driver_bytes = device->base->stats.driver_bytes;
+    stats.recordings = device->base->stats.recordings;
+    stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
     stats.pool_bytes = device->pool.held_bytes;
     stats.used_bytes = device->pool.used_bytes;
     stats.compiler_loads = spyi_compiler_loads(device->compiler);
@@ -27051,7 +27141,7 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *v
 
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
-    if (!s->list && !s->device->base->deferred) return SPY_OK;
+    if (!s->list && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))

@@ -39,7 +39,7 @@ typedef struct spy_vk_desc {
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
     const char *const *enabled_features;   // those of spy_vk_required_features().optional_features that `device` was
-    uint32_t enabled_feature_count;        // created with; kernels that need others are refused
+    uint32_t enabled_feature_count;        // created with; others count as missing: Vulkan does not tell
 } spy_vk_desc;
 
 // What an engine's VkDevice must be created with. Valid for the life of the process.
@@ -57,6 +57,7 @@ typedef struct spy_vk_requirements {
 
 spy_vk_requirements spy_vk_required_features(void);
 
+<<<<<<< HEAD
 #define SPY_VK_MAX_FEATURES 64
 
 // The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
@@ -87,6 +88,30 @@ spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_fe
 spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
 // All work recorded so far into engine command buffers has been executed.
 spy_status spy_vk_external_submit_finished(spy_device *device);
+=======
+// >>recordings: calls that go into an engine's command buffers
+
+// Names one recording of a device; 0: none.
+typedef uint64_t spy_vk_recording_id;
+
+// Record all calls from now on, uploads too, into a VkCommandBuffer of the engine (begun, outside a render pass) instead
+// of our own. Gives the recording's id; 0 on error: command_buffer is NULL, or a recording has not ended. Our own work so
+// far is submitted first. A command buffer may be recorded into several times, which gives several ids.
+// The engine submits its command buffers to the device's queue, in the order of their recordings and before it makes
+// calls outside a recording that depend on them. Barriers between the engine's own commands and ours are the engine's.
+// Until the recording is reported as finished, what it uses stays as it is (parameters, uploaded data, temporaries and
+// the memory of released tensors), calls in it must not have results in host memory, and reading what it writes is
+// SPY_ERROR_NOT_READY. Threads: one at a time.
+spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
+// Calls go into command buffers of our own again. SPY_ERROR_INVALID_ARGUMENT: no recording has begun.
+spy_status spy_vk_end_recording(spy_device *device);
+// The command buffer has been executed (its fence has been signalled), or was thrown away and never will be: what only
+// this recording used is free, and its results can be read. Each id is reported once, in the order of the recordings;
+// SPY_ERROR_INVALID_ARGUMENT for an id that was reported before, whose recording has not ended, that comes before its
+// turn, or that this device has not given. Never waits. Threads: one at a time.
+// spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
+spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
+>>>>>>> frames
 
 // Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
@@ -234,6 +259,7 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
 #define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
+#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
 #define SPYI_VK_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
@@ -368,7 +394,9 @@ typedef struct spyi_vk_adapter {
     uint32_t queue_family;
     uint32_t lane_family; // of the downloads' queue; queue_family: none of its own
     uint32_t timestamp_bits;
-    bool features[SPYI_VK_FEATURE_COUNT]; // what it has; in spyi_vk_gpu: what is enabled
+    bool features
+        [SPYI_VK_FEATURE_COUNT]; // that kernels may use: of an engine's device those that it has enabled
+    bool supported[SPYI_VK_FEATURE_COUNT]; // that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
     bool float_controls[5]; // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
     spy_device_info info;
@@ -440,6 +468,16 @@ typedef struct spyi_vk_kernel {
     char label[64]; // cut off
 } spyi_vk_kernel;
 
+// What was recorded into an engine's command buffer between one begin and its end, with the memory that must live until
+// the engine has reported it as executed. It has the batch numbers first to last for itself.
+typedef struct spyi_vk_recording {
+    struct spyi_vk_recording *next; // that was begun after it
+    uint64_t serial;                // counts from 1; part of its id
+    uint64_t first, last;           // last is 0 until it has ended
+    bool used;                      // something was recorded
+    spyi_vk_page *pages;
+} spyi_vk_recording;
+
 typedef struct spyi_vk_gpu {
     spyi_gpu_base base; // first
     spyi_vk_functions vk;
@@ -450,24 +488,30 @@ typedef struct spyi_vk_gpu {
     bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
-    // Recording. `open` is the number of the batch being recorded, so open - 1 is the last one submitted.
+    // Recording. `open` is the number of the batch being recorded. Numbers below it are our submitted batches and an
+    // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
     VkCommandBuffer commands; // to record into; NULL: none begun
     spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
     uint64_t open;
-    uint64_t finished;     // as last seen
+    uint64_t submitted;    // the last of our own batches
+    uint64_t finished;     // our own batches up to here, as last seen
     uint32_t work;         // operations in the open batch
     size_t work_bytes;     // in its pages
     uint64_t next_poll_ns; // not before then: look whether the queue is idle
     spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
+    size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
-    // An engine's command buffer, instead of ours.
-    VkCommandBuffer external; // NULL: none set
-    bool external_used;       // the open batch's number stands for work in it
-    uint64_t external_number; // first number whose work may be in one that has not been executed; 0: none
-    spyi_vk_page *external_pages;
+    // An engine's command buffers, instead of ours.
+    VkCommandBuffer external;           // that is being recorded into; NULL: none
+    bool external_used;                 // the open batch's number stands for work in it
+    spyi_vk_recording *first_recording; // not reported as executed, oldest first
+    spyi_vk_recording *last_recording;
+    spyi_vk_recording *free_recordings; // to be used again
+    uint64_t recording_serial;          // of the last one that was begun
+    uint64_t recording_tag;             // upper bits of this device's ids
     spyi_vk_semaphores waits, signals; // of the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
@@ -523,6 +567,8 @@ SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, cons
                                           spyi_vk_adapter *adapter, spyi_text *error);
 SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
                                    spyi_vk_adapter *adapter);
+// What the user sees of its features and limits, from the rest.
+SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter);
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
 
 // >>device.c
@@ -541,7 +587,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                           spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes that live as long as the batch (external: the engine's command buffer).
+// `size` bytes that live as long as the batch, or the engine's recording.
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
@@ -599,10 +645,14 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine 
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
+// The last of our own batches up to `number`: what the timeline counts to. 0: there is none.
+SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error);
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
+// What has been recorded into `commands` is made available to the host.
+SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
 SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
@@ -612,8 +662,14 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk 
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
 // >>engine.c: the parts of the public functions that need no spy_device
-SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error);
-SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
+                                           spyi_text *error);
+SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_text *error);
+// Whether work with this number is in an engine's command buffer that has not been reported as executed; if so the error
+// names it.
+SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error);
+SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu);
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error);
 
@@ -802,10 +858,18 @@ static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint3
     if (c->need == SPYI_VK_NEED_SUBGROUP) there = (adapter->subgroup_operations & c->value) != 0;
     if (c->need == SPYI_VK_NEED_FLOAT) there = adapter->float_controls[c->value];
     if (there) return SPY_OK;
-    spyi_text_add(error, "the kernel needs %s, which the device '%s' lacks", c->name, adapter->info.name);
-    if (c->need == SPYI_VK_NEED_FEATURE) {
-        spyi_text_add(error, " (Vulkan feature %s)", spyi_vk_feature_entries[c->value].name);
+    if (c->need == SPYI_VK_NEED_FEATURE && (adapter->supported[c->value] || adapter->supported[c->other])) {
+        uint32_t has = adapter->supported[c->value] ? c->value : c->other;
+        spyi_text_add(error,
+                      "the kernel needs %s; the device '%s' supports it, but it was not enabled: make the "
+                      "VkDevice with "
+                      "the feature %s and name it in spy_vk_desc.enabled_features",
+                      c->name, adapter->info.name, spyi_vk_feature_entries[has].name);
+        return SPY_ERROR_UNSUPPORTED;
     }
+    spyi_text_add(error, "the kernel needs %s, which the device '%s' lacks", c->name, adapter->info.name);
+    if (c->need == SPYI_VK_NEED_FEATURE)
+        spyi_text_add(error, " (Vulkan feature %s)", spyi_vk_feature_entries[c->value].name);
     return SPY_ERROR_UNSUPPORTED;
 }
 
@@ -1322,7 +1386,7 @@ static void spyi_vk_query_features(const spyi_vk_instance *instance, spyi_vk_ada
     for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
         VkBool32 value;
         memcpy(&value, (const char *)&set + spyi_vk_feature_offset(i), sizeof value);
-        adapter->features[i] = value != VK_FALSE;
+        adapter->features[i] = adapter->supported[i] = value != VK_FALSE;
     }
 }
 
@@ -1358,11 +1422,12 @@ static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_a
     (void)snprintf(info->driver, sizeof info->driver, "%.120s %.120s", v12.driverName, v12.driverInfo);
 }
 
-static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
+SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
     spy_device_info *info = &adapter->info;
     const VkPhysicalDeviceLimits *limits = &adapter->limits;
     const bool *f = adapter->features;
     uint32_t i;
+    info->features = 0;
     if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess])
         info->features |= SPY_FEATURE_FLOAT16;
     if (f[SPYI_VK_FEATURE_shaderFloat64]) info->features |= SPY_FEATURE_FLOAT64;
@@ -1688,6 +1753,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
         enabled[i] = true;
     }
     memcpy(gpu->adapter.features, enabled, sizeof enabled);
+    spyi_vk_fill_info(&gpu->adapter);
     gpu->device = (VkDevice)engine->device;
     gpu->queue = (VkQueue)engine->queue;
     gpu->queue_family = engine->queue_family;
@@ -1976,6 +2042,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
         return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
     }
     gpu->base.stats.driver_allocations++;
+    gpu->base.stats.driver_bytes += chunk->size;
     spyi_vk_set_name(gpu, VK_OBJECT_TYPE_BUFFER, chunk->handle, label);
     return SPY_OK;
 }
@@ -1994,23 +2061,37 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     if (chunk->memory != NULL) { // imported ones are the engine's
         gpu->vk.vkDestroyBuffer(gpu->device, (VkBuffer)chunk->handle, NULL);
         gpu->vk.vkFreeMemory(gpu->device, (VkDeviceMemory)chunk->memory, NULL);
+        gpu->base.stats.driver_bytes -= chunk->size;
     }
     memset(chunk, 0, sizeof *chunk);
 }
 
 // >>pages
 
+// A free page with room for `size` bytes that is not much larger than that; NULL: there is none.
+static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
+    size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
+    spyi_vk_page **at;
+    for (at = &gpu->free_pages; *at != NULL; at = &(*at)->next) {
+        spyi_vk_page *page = *at;
+        if (page->chunk.size < size || page->chunk.size > most) continue;
+        *at = page->next;
+        gpu->free_page_bytes -= page->chunk.size;
+        return page;
+    }
+    return NULL;
+}
+
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **out,
                                       size_t *offset, spyi_text *error) {
-    spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
+    bool external = gpu->external != VK_NULL_HANDLE;
+    spyi_vk_page **list = external ? &gpu->last_recording->pages : &gpu->batch->pages;
     spyi_vk_page *page = *list;
     size_t rounded = spyi_align(size, 16), at = page != NULL ? spyi_align(page->used, alignment) : 0;
     spy_status status;
     if (page == NULL || page->chunk.size < at + rounded) {
-        if (rounded <= SPYI_VK_PAGE_SIZE && gpu->free_pages != NULL) {
-            page = gpu->free_pages;
-            gpu->free_pages = page->next;
-        } else {
+        page = spyi_vk_reuse_page(gpu, rounded);
+        if (page == NULL) {
             page = (spyi_vk_page *)spyi_allocate(gpu->base.ctx, sizeof *page);
             if (page == NULL) {
                 spyi_text_add(error, "no host memory for a page of parameters");
@@ -2027,6 +2108,7 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
         at = 0;
         page->next = *list;
         *list = page;
+        if (external) gpu->base.stats.recording_bytes += page->chunk.size;
     }
     *out = page;
     *offset = at;
@@ -2078,18 +2160,19 @@ static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
-// Their work has been executed. Larger ones than usual were for one upload only.
+// Their work has been executed.
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
     while (*pages != NULL) {
         spyi_vk_page *page = *pages;
         *pages = page->next;
         spyi_vk_free_views(gpu, page);
-        if (page->chunk.size > SPYI_VK_PAGE_SIZE) {
+        if (gpu->free_page_bytes + page->chunk.size > SPYI_VK_PAGES_KEPT) {
             spyi_vk_free_page(gpu, page);
             continue;
         }
         page->next = gpu->free_pages;
         gpu->free_pages = page;
+        gpu->free_page_bytes += page->chunk.size;
     }
 }
 
@@ -2421,7 +2504,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
         gpu->external_used = true;
-        if (gpu->external_number == 0) gpu->external_number = gpu->open;
+        gpu->last_recording->used = true;
         return SPY_OK;
     }
     if (++gpu->work >= SPYI_VK_BATCH_WORK || gpu->work_bytes >= SPYI_VK_BATCH_BYTES) {
@@ -2777,21 +2860,40 @@ SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) {
     return ((spyi_vk_gpu *)(void *)base)->open;
 }
 
+// Our own batches up to `number` have finished. Behind the last one there are only an engine's recordings.
+static void spyi_vk_note_finished(spyi_vk_gpu *gpu, uint64_t number) {
+    if (number >= gpu->submitted) number = gpu->open - 1;
+    if (number > gpu->finished) gpu->finished = number;
+}
+
 SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     uint64_t value = 0;
     if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
-    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
-        value > gpu->finished && value < gpu->open) { // a lost device may report anything
-        gpu->finished = value;
+    if (gpu->finished >= gpu->submitted) {
+        spyi_vk_note_finished(gpu, gpu->finished);
+    } else if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
+               value < gpu->open) { // a lost device may report anything
+        spyi_vk_note_finished(gpu, value);
     }
     return gpu->finished;
+}
+
+// Batches that are not in a slot any more have finished.
+SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
+    uint64_t own = 0;
+    uint32_t i;
+    if (number >= gpu->submitted) return gpu->submitted;
+    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+        if (gpu->batches[i].number <= number && gpu->batches[i].number > own) own = gpu->batches[i].number;
+    }
+    return own;
 }
 
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint64_t finished =
         gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
-    if (gpu->external_number != 0 && finished >= gpu->external_number) finished = gpu->external_number - 1;
+    if (gpu->base.held_from != 0 && finished >= gpu->base.held_from) finished = gpu->base.held_from - 1;
     return finished;
 }
 
@@ -2839,13 +2941,13 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
 }
 
 // Results in mapped memory are read after a wait: that needs the writes made available to the host.
-static void spyi_vk_host_barrier(spyi_vk_gpu *gpu) {
+SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT;
-    gpu->vk.vkCmdPipelineBarrier(gpu->batch->commands,
+    gpu->vk.vkCmdPipelineBarrier(commands,
                                  VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
@@ -2856,7 +2958,7 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
     memset(&ignored, 0, sizeof ignored);
-    if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->open - 1, UINT64_MAX, &ignored) == SPY_OK) {
+    if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->submitted, UINT64_MAX, &ignored) == SPY_OK) {
         SPYI_VK_ZERO(info);
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
         info.semaphore = gpu->timeline;
@@ -2870,8 +2972,11 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_vk_semaphores *signals = &gpu->signals;
     spy_status status = SPY_OK;
-    // An engine's signal and the number of work in its command buffer need a submission of their own.
-    if (gpu->batch == NULL && !gpu->external_used && signals->count == 0) return SPY_OK;
+    if (gpu->batch == NULL && signals->count == 0) { // an engine's signal needs a submission of its own
+        if (gpu->external_used) gpu->open++;
+        gpu->external_used = false;
+        return SPY_OK;
+    }
     if (gpu->lost) {
         spyi_text_add(error, "the device was lost earlier");
         return SPY_ERROR_DEVICE_LOST;
@@ -2879,7 +2984,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     if (gpu->batch != NULL) {
         VkResult result;
         spyi_vk_close_labels(gpu);
-        spyi_vk_host_barrier(gpu);
+        spyi_vk_host_barrier(gpu, gpu->batch->commands);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
         if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
     }
@@ -2896,6 +3001,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     signals->count = 0;
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
+    gpu->submitted = gpu->open;
     gpu->external_used = false;
     gpu->timing = false;
     gpu->work = 0;
@@ -2945,9 +3051,12 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
                                     spyi_text *error) {
     spy_status status;
     if (number <= gpu->finished) return SPY_OK;
-    status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
-    if (status != SPY_OK) return status;
-    if (number > gpu->finished) gpu->finished = number;
+    number = spyi_vk_own_number(gpu, number);
+    if (number > gpu->finished) {
+        status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
+        if (status != SPY_OK) return status;
+    }
+    spyi_vk_note_finished(gpu, number);
     if (gpu->finished + 1 == gpu->open)
         gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
     return SPY_OK;
@@ -2955,17 +3064,13 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
 
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    if (gpu->external_number != 0 && number >= gpu->external_number) {
-        spyi_text_add(
-            error,
-            "work was recorded into the engine's command buffer, which has not been reported as executed: "
-            "call spy_vk_external_submit_finished() then");
-        return SPY_ERROR_NOT_READY;
+    if (spyi_vk_is_held(gpu, number, error)) {
+        spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // what can be waited for
+        return status == SPY_OK ? SPY_ERROR_NOT_READY : status;
     }
     if (number >= gpu->open) {
         spy_status status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
-        if (number >= gpu->open) number = gpu->open - 1; // there was no work
     }
     return spyi_vk_wait_own(gpu, number, timeout_ns, error);
 }
@@ -3037,7 +3142,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
         gpu->vk.vkDestroyCommandPool(gpu->device, gpu->download[i].pool, NULL);
     }
     spyi_vk_free_pages(gpu, &gpu->free_pages);
-    spyi_vk_free_pages(gpu, &gpu->external_pages);
+    spyi_vk_destroy_recordings(gpu);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->marks, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);
@@ -3055,7 +3160,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
 
 // Nothing recorded, nothing in flight: mapped memory may be written directly.
 static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
-    return gpu->batch == NULL && gpu->external_number == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
+    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
 }
 
 // Through a page, in order of work.
@@ -3175,7 +3280,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t
                 return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
             // Waiting costs less than copying twice through the memory that the work uses too. When an engine
             // still holds work back, waiting is not possible, and the data take the way of unmapped memory.
-            if (gpu->external_number != 0) {
+            if (gpu->base.held_from != 0) {
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
             {
@@ -3197,6 +3302,7 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
                                 uint64_t offset, size_t size, uint64_t after, spyi_text *error) {
     VkCommandBufferBeginInfo begin;
     spyi_vk_semaphores waits, signals;
+    uint64_t own = spyi_vk_own_number(gpu, after);
     VkMemoryBarrier barrier;
     VkBufferCopy region;
     VkResult result;
@@ -3221,9 +3327,9 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
     result = gpu->vk.vkEndCommandBuffer(staging->commands);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
-    waits.count = after > 0 ? 1 : 0;
+    waits.count = own > 0 ? 1 : 0;
     waits.handles[0] = gpu->timeline;
-    waits.values[0] = after;
+    waits.values[0] = own;
     signals.count = 1;
     signals.handles[0] = gpu->lane;
     signals.values[0] = gpu->lane_number + 1;
@@ -3288,7 +3394,8 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;
-    if (from->mapped != NULL || (gpu->external_number != 0 && after >= gpu->external_number)) {
+    if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
+    if (from->mapped != NULL) {
         status = spyi_vk_wait(base, after, UINT64_MAX, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
         return status;
@@ -3314,28 +3421,194 @@ SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu) {
 
 // >>vk/engine.c ---------------------------------------------------------------------------------------------
 
-// Bringing one's own: recording into an engine's command buffer, its semaphores, tensors over its buffers.
+// Bringing one's own: recordings into an engine's command buffers, its semaphores, tensors over its buffers.
+
+// >>recordings
+//
+// An id is a serial number and, above it, a tag that tells one device's ids from another's. Recordings are reported in
+// the order in which they were begun, which is the order in which the engine submits them: the first in the list is the
+// oldest, and what waits for it has the lowest number.
+
+#define SPYI_VK_SERIAL_BITS 48u
+#define SPYI_VK_MANY_RECORDINGS 64u // unfinished ones, at which the engine is asked whether it reports them
+
+static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
+    gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;
+}
+
+// Set when the first recording begins, so that a device without any takes no look at the clock.
+static uint64_t spyi_vk_make_tag(const spyi_vk_gpu *gpu) {
+    uint64_t seed[2];
+    seed[0] = (uint64_t)(uintptr_t)gpu;
+    seed[1] = spyi_time_ns();
+    return (spyi_hash(seed, sizeof seed, 0) << SPYI_VK_SERIAL_BITS) | ((uint64_t)1 << 63);
+}
+
+static spyi_vk_recording *spyi_vk_new_recording(spyi_vk_gpu *gpu) {
+    spyi_vk_recording *recording = gpu->free_recordings;
+    if (recording != NULL) gpu->free_recordings = recording->next;
+    else recording = (spyi_vk_recording *)spyi_allocate(gpu->base.ctx, sizeof *recording);
+    if (recording != NULL) SPYI_VK_ZERO(*recording);
+    return recording;
+}
 
 // Our own work so far is submitted first, so that it comes before what the engine will submit.
-SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error) {
-    // A number stands for work in one command buffer only: an empty submission closes it.
-    spy_status status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
+                                           spyi_text *error) {
+    spyi_vk_recording *recording;
+    spy_status status;
+    *id = 0;
+    if (commands == VK_NULL_HANDLE) {
+        spyi_text_add(error, "command_buffer: expected a VkCommandBuffer, got NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (gpu->external != VK_NULL_HANDLE) {
+        spyi_text_add(error, "recording %llu has not ended: call spy_vk_end_recording() before the next one",
+                      (unsigned long long)gpu->recording_serial);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     if (status != SPY_OK) return status;
+    recording = spyi_vk_new_recording(gpu);
+    if (recording == NULL) {
+        spyi_text_add(error, "no host memory for a recording");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (gpu->recording_tag == 0) gpu->recording_tag = spyi_vk_make_tag(gpu);
+    recording->serial = ++gpu->recording_serial;
+    recording->first = gpu->open;
+    if (gpu->last_recording != NULL) gpu->last_recording->next = recording;
+    else gpu->first_recording = recording;
+    gpu->last_recording = recording;
     gpu->external = commands;
-    gpu->base.deferred = commands != VK_NULL_HANDLE || gpu->external_number != 0;
     gpu->commands = VK_NULL_HANDLE;
+    gpu->base.recording = true;
+    spyi_vk_note_recordings(gpu);
+    if (++gpu->base.stats.recordings == SPYI_VK_MANY_RECORDINGS) {
+        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+                  "%u recordings have not been reported as executed, the oldest is number %llu: call "
+                  "spy_vk_recording_finished() once the fence of a submission has been signalled, or their "
+                  "memory stays in use",
+                  SPYI_VK_MANY_RECORDINGS, (unsigned long long)gpu->first_recording->serial);
+    }
+    *id = gpu->recording_tag | recording->serial;
+    return SPY_OK;
+}
+
+// The host reads mapped memory without a further command, so the writes are made available to it here.
+static void spyi_vk_recording_barrier(spyi_vk_gpu *gpu) {
+    const spyi_vk_recording *recording = gpu->last_recording;
+    if (recording->used && gpu->base.limits.unified_memory) spyi_vk_host_barrier(gpu, gpu->external);
+}
+
+SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
+    if (gpu->external == VK_NULL_HANDLE) {
+        spyi_text_add(error, "no recording has begun: call spy_vk_begin_recording() first");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_vk_recording_barrier(gpu);
+    gpu->last_recording->last = gpu->open++;
+    gpu->external = VK_NULL_HANDLE;
+    gpu->external_used = false;
+    gpu->commands = VK_NULL_HANDLE;
+    gpu->base.recording = false;
+    gpu->work_bytes = 0;
     gpu->next_poll_ns = 0;
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error) {
-    // What was recorded since the last submission has been executed too, so its number may come.
-    spy_status status = gpu->external_used ? spyi_vk_submit((spyi_gpu *)(void *)gpu, error) : SPY_OK;
-    gpu->external_number = 0;
-    gpu->base.deferred = gpu->external != VK_NULL_HANDLE;
-    spyi_vk_return_pages(gpu, &gpu->external_pages);
-    return status;
+// What is wrong with an id that is not that of the oldest recording.
+static void spyi_vk_explain_id(const spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
+    const spyi_vk_recording *oldest = gpu->first_recording;
+    unsigned long long serial = (unsigned long long)(id & (((uint64_t)1 << SPYI_VK_SERIAL_BITS) - 1));
+    uint64_t tag = id - serial;
+    if (id == 0) {
+        spyi_text_add(
+            error,
+            "id: 0 is what a spy_vk_begin_recording() that failed returns; expected the id of a recording");
+    } else if (tag != gpu->recording_tag || tag == 0) {
+        spyi_text_add(
+            error,
+            "id: 0x%llx is not the id of a recording of device '%s': it is another device's, or was not "
+            "returned by spy_vk_begin_recording()",
+            (unsigned long long)id, gpu->base.ctx->label);
+    } else if (serial > gpu->recording_serial || serial == 0) {
+        spyi_text_add(error, "id: recording %llu has not been begun; the last one was %llu", serial,
+                      (unsigned long long)gpu->recording_serial);
+    } else if (oldest == NULL || serial < oldest->serial) {
+        spyi_text_add(error, "id: recording %llu has been reported as finished before", serial);
+    } else if (serial == gpu->recording_serial && gpu->external != VK_NULL_HANDLE) {
+        spyi_text_add(
+            error,
+            "id: recording %llu is still being recorded: call spy_vk_end_recording(), and report it "
+            "when its command buffer has been executed",
+            serial);
+    } else {
+        spyi_text_add(
+            error,
+            "id: recording %llu cannot be finished before recording %llu, which was begun earlier and "
+            "has not been reported; report recordings in their order, and also one whose command "
+            "buffer was thrown away instead of submitted",
+            serial, (unsigned long long)oldest->serial);
+    }
 }
+
+SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
+    spyi_vk_recording *oldest = gpu->first_recording;
+    const spyi_vk_page *page;
+    if (oldest == NULL || oldest->last == 0 || id != (gpu->recording_tag | oldest->serial)) {
+        spyi_vk_explain_id(gpu, id, error);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    gpu->first_recording = oldest->next;
+    if (gpu->first_recording == NULL) gpu->last_recording = NULL;
+    for (page = oldest->pages; page != NULL; page = page->next)
+        gpu->base.stats.recording_bytes -= page->chunk.size;
+    gpu->base.stats.recordings--;
+    spyi_vk_return_pages(gpu, &oldest->pages);
+    oldest->next = gpu->free_recordings;
+    gpu->free_recordings = oldest;
+    spyi_vk_note_recordings(gpu);
+    return SPY_OK;
+}
+
+SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error) {
+    const spyi_vk_recording *recording = gpu->first_recording;
+    while (recording != NULL &&
+           (number < recording->first || (recording->last != 0 && number > recording->last)))
+        recording = recording->next;
+    if (recording == NULL) return false;
+    spyi_text_add(
+        error,
+        "the work is in recording %llu, into a command buffer of the engine, which has not been reported as "
+        "executed: call spy_vk_recording_finished() with its id once its fence has been signalled",
+        (unsigned long long)recording->serial);
+    return true;
+}
+
+// The queue is idle: nothing that was submitted uses their memory any more.
+SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
+    spyi_vk_recording *next, *recording;
+    if (gpu->first_recording != NULL) {
+        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+                  "spy_release_device: %llu recordings have not been reported as executed, the first is "
+                  "number %llu; their "
+                  "command buffers must not be submitted any more",
+                  (unsigned long long)gpu->base.stats.recordings,
+                  (unsigned long long)gpu->first_recording->serial);
+    }
+    for (recording = gpu->first_recording; recording != NULL; recording = next) {
+        next = recording->next;
+        spyi_vk_free_pages(gpu, &recording->pages);
+        spyi_free(gpu->base.ctx, recording, sizeof *recording);
+    }
+    for (recording = gpu->free_recordings; recording != NULL; recording = next) {
+        next = recording->next;
+        spyi_free(gpu->base.ctx, recording, sizeof *recording);
+    }
+}
+
+// >>semaphores
 
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error) {
@@ -3372,23 +3645,37 @@ static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char
     return status;
 }
 
-spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer) {
-    static const char function[] = "spy_vk_set_command_buffer";
+spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer) {
+    static const char function[] = "spy_vk_begin_recording";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
     spyi_text error;
+    uint64_t id = 0;
     memset(&error, 0, sizeof error);
-    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function,
-                         spyi_vk_use_commands(gpu, (VkCommandBuffer)command_buffer, &error), &error);
+    if (gpu == NULL) return 0;
+    (void)spyi_vk_leave(device, gpu, function,
+                        spyi_vk_begin_recording(gpu, (VkCommandBuffer)command_buffer, &id, &error), &error);
+    return id;
 }
 
-spy_status spy_vk_external_submit_finished(spy_device *device) {
-    static const char function[] = "spy_vk_external_submit_finished";
+spy_status spy_vk_end_recording(spy_device *device) {
+    static const char function[] = "spy_vk_end_recording";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_external_finished(gpu, &error), &error);
+    return spyi_vk_leave(device, gpu, function, spyi_vk_end_recording(gpu, &error), &error);
+}
+
+spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id) {
+    static const char function[] = "spy_vk_recording_finished";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    spy_status status;
+    memset(&error, 0, sizeof error);
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    status = spyi_vk_finish_recording(gpu, id, &error);
+    if (status == SPY_OK) spyi_release_held(device);
+    return spyi_vk_leave(device, gpu, function, status, &error);
 }
 
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {

@@ -134,6 +134,9 @@ enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 // Counted by the backend for spy_device_stats.
 typedef struct spyi_gpu_stats {
     uint64_t dispatches, barriers, submits, driver_allocations;
+    uint64_t driver_bytes;    // memory held from the driver, of every sort
+    uint64_t recordings;      // into somebody else's command buffers, not reported as executed yet
+    uint64_t recording_bytes; // of driver_bytes: parameters and uploads that such recordings read
 } spyi_gpu_stats;
 
 // Every backend's device begins with this.
@@ -142,7 +145,10 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
-    bool deferred; // work is recorded for somebody else to submit: nothing can be waited for
+    // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
+    bool recording; // work is going into one: its results cannot be waited for
+    uint64_t
+        held_from; // the lowest batch number of work in those that have not been reported; 0: there is none
 } spyi_gpu_base;
 
 struct spyi_backend {
@@ -163,7 +169,7 @@ struct spyi_backend {
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
     // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
-    // number is open_submit(); work with number n has finished once finished_submit() >= n.
+    // number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
@@ -183,8 +189,9 @@ struct spyi_backend {
     uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
     uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
-    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
-                       spyi_text *error); // submits first if need be
+    // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
+    // with that number is in somebody else's command buffer and has not been reported.
+    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
     // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
     spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
@@ -217,6 +224,8 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
+// Memory that waits for recordings into somebody else's command buffers goes back to the pool, as far as held_from allows.
+SPYI_FN void spyi_release_held(spy_device *device);
 // All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
 // SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);

@@ -132,7 +132,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
-    if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
+    if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
@@ -292,6 +292,7 @@ spy_submit_id spy_flush(spy_device *device) {
     return id;
 }
 
+// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spyi_block(&device->ctx, true);
@@ -299,8 +300,9 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (status == SPY_OK) spyi_print_deliver(device);
-    return status;
+    if (status != SPY_OK) return status;
+    spyi_print_deliver(device);
+    return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
 spy_status spy_wait(spy_device *device) {
@@ -360,6 +362,8 @@ spy_status spy_trim(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    if (status == SPY_ERROR_NOT_READY && !device->base->recording)
+        status = SPY_OK; // recordings keep what they use
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
     return status;
@@ -417,6 +421,9 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     stats.barriers = device->base->stats.barriers;
     stats.submits = device->base->stats.submits;
     stats.driver_allocations = device->base->stats.driver_allocations;
+    stats.driver_bytes = device->base->stats.driver_bytes;
+    stats.recordings = device->base->stats.recordings;
+    stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
     stats.pool_bytes = device->pool.held_bytes;
     stats.used_bytes = device->pool.used_bytes;
     stats.compiler_loads = spyi_compiler_loads(device->compiler);

@@ -17,11 +17,13 @@ struct spyi_storage {
     uint64_t write_epoch, write_begin, write_end;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
+    uint64_t
+        held_submit; // ... in somebody else's command buffer: it keeps the block from being used again; 0: none
     int32_t references;    // tensors on it, guarded by the device's busy flag
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;     // in a free list, or in the list of imported ones
+    spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
 };
 
 typedef struct spyi_slab {
@@ -37,7 +39,9 @@ typedef struct spyi_pool {
     spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
     spyi_slab *slabs[2];
     spyi_storage *imported;
+    spyi_storage *waiting; // freed, but used by recordings that have not been reported as executed
     uint64_t held_bytes, used_bytes;
+    uint64_t waiting_bytes; // of the former; part of neither of the latter's free blocks nor of used_bytes
 } spyi_pool;
 
 struct spy_tensor {
@@ -147,8 +151,9 @@ struct spy_device {
 // A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
-SPYI_FN void spyi_pool_give(spy_device *device,
-                            spyi_storage *storage); // no waiting: later users are ordered by hazards
+SPYI_FN void spyi_pool_give(
+    spy_device *device,
+    spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,

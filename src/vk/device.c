@@ -153,6 +153,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
         enabled[i] = true;
     }
     memcpy(gpu->adapter.features, enabled, sizeof enabled);
+    spyi_vk_fill_info(&gpu->adapter);
     gpu->device = (VkDevice)engine->device;
     gpu->queue = (VkQueue)engine->queue;
     gpu->queue_family = engine->queue_family;

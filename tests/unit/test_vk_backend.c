@@ -1093,7 +1093,7 @@ static void test_engine(void **state) {
     spyi_kernel *kernel;
     slow_block block;
     uint32_t y[WIDTH], want, big_data = 0;
-    uint64_t number, value = 0;
+    uint64_t number, id, value = 0;
     VkSemaphore timeline;
     spyi_text message;
     unsigned char *large = (unsigned char *)malloc(100000);
@@ -1125,21 +1125,21 @@ static void test_engine(void **state) {
 
     // Into the engine's command buffer, here the first device's.
     test_ok(&t, spyi_vk_begin(own, &t.error));
-    test_ok(&e, spyi_vk_use_commands(gpu, own->commands, &e.error));
+    test_ok(&e, spyi_vk_begin_recording(gpu, own->commands, &id, &e.error));
     number = backend->open_submit(e.gpu);
     test_run(&e, kernel, &block, NULL, WIDTH, true);
     want = want * 1664525u + 1013904223u;
     memset(large, 0x5a, 100000);
     test_upload(&e, &a, 4096, large, 100000, true);
-    test_ok(&e, spyi_vk_use_commands(gpu, VK_NULL_HANDLE, &e.error));
+    test_ok(&e, spyi_vk_end_recording(gpu, &e.error));
     assert_true(backend->open_submit(e.gpu) > number);
     assert_true(backend->finished_submit(e.gpu) < number);
     assert_int_equal(backend->wait(e.gpu, number, UINT64_MAX, &message), SPY_ERROR_NOT_READY);
     assert_int_equal(backend->download(e.gpu, y, &a, 0, sizeof y, number, &message), SPY_ERROR_NOT_READY);
-    assert_non_null(strstr(spyi_text_str(&message), "spy_vk_external_submit_finished"));
+    assert_non_null(strstr(spyi_text_str(&message), "spy_vk_recording_finished"));
     test_ok(&t, backend->submit(t.gpu, &t.error)); // the engine submits
     test_wait_all(&t);
-    test_ok(&e, spyi_vk_external_finished(gpu, &e.error));
+    test_ok(&e, spyi_vk_finish_recording(gpu, id, &e.error));
     test_ok(&e, backend->wait(e.gpu, number, UINT64_MAX, &e.error));
     assert_true(backend->finished_submit(e.gpu) >= number);
     test_run(&e, kernel, &block, NULL, WIDTH, true);
