@@ -21,8 +21,7 @@ PREFIX ?= /usr/local
 flags_release := -O2 -g -DNDEBUG
 flags_debug := -O0 -g
 # Sanitizers at -O0: gcc needs three times as long at -O1, and most of a test's time is libslang's, which has none.
-# stb_ds.h's hash shifts bytes into the sign bit (shift-base)
-flags_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=shift-base -fno-omit-frame-pointer
+flags_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 flags_tsan := -O0 -g -fsanitize=thread -fno-omit-frame-pointer
 ifeq ($(flags_$(config)),)
 $(error config=$(config) is not one of release debug asan tsan)
@@ -192,9 +191,11 @@ check:
 	tools/amalgamate --check
 	@if [ -x tools/check_abi ]; then tools/check_abi; fi
 
-version = $(shell awk '$$1 == "\#define" && $$2 == "SPY_VERSION" { printf "%d.%d.%d", $$3 / 10000, $$3 / 100 % 100, $$3 % 100 }' slangpy.h)
+# No number sign in the program: make hands an escaped one to the shell with its backslash, and mawk keeps that.
+version = $(shell awk '$$1 ~ /define$$/ && $$2 == "SPY_VERSION" { printf "%d.%d.%d", $$3 / 10000, $$3 / 100 % 100, $$3 % 100 }' slangpy.h)
 
 install: $(headers)
+	$(if $(version),,$(error no SPY_VERSION found in slangpy.h))
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(version)|' tools/slangpy.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/slangpy.pc

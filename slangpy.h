@@ -61,22 +61,26 @@
 //
 // One file of a program says `#define SLANGPY_IMPLEMENTATION` before it includes the headers; all others
 // include them without it. That one file is C11 or C++17 and later; declarations are C99 and C++11. It needs
-// on the include path stb_ds.h and, for slangpy_vk.h, volk.h and vulkan/vulkan.h (Debian: libstb-dev,
-// libvulkan-volk-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not
-// linked.
+// on the include path stb_ds.h and, for slangpy_vk.h, vulkan/vulkan.h of version 1.3.204 or later (Debian:
+// libstb-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not linked.
 //
-// In that file our headers come before vulkan.h, volk.h and stb_ds.h; a wrong order is an #error. Our copies
-// of stb_ds and volk carry other names, so a program may use its own in any file, and may link libvulkan.
+// Give the implementation a file of its own that holds these two lines only. It takes seconds to compile, and
+// there it compiles once. In any other file of the program vulkan.h, volk.h (any version) and stb_ds.h may
+// stand before or after our headers, and the program may link libvulkan: our copy of stb_ds carries other
+// names, and Vulkan's functions are in structs of ours. If the implementation shares its file after all, our
+// headers come before stb_ds.h (a wrong order is an #error), and a volk.h after them needs VK_NO_PROTOTYPES
+// before them, as it does after any vulkan.h.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
 // or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
-// SPY_ARGS in C is a compound literal: `spy_args a = SPY_ARGS(...)` is good until the end of its block. In
-// C++ it is a temporary that holds the arguments: keep it by `auto list = SPY_ARGS(...)`, never by spy_args,
-// and a list of fields that is inside a kept list needs an `auto` of its own. Descs are filled by assignment
-// there.
+// SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
+// spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
+// stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
+// to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
+// which would dangle, does not compile. Descs are filled by assignment in C++.
 //
 // >>guide 3: devices
 //
@@ -283,14 +287,16 @@
 // >>guide 13: bringing your own Vulkan
 //
 // Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
+<<<<<<< HEAD
+// spy_vk_required_features lists, which spy_vk_fill_features turns on in the engine's VkPhysicalDeviceFeatures2 chain;
+// optional features that were turned on are named in spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
+=======
 // spy_vk_required_features lists; optional features that were turned on are named in
-// spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
+// spy_vk_desc.enabled_features: others count as missing, since Vulkan does not tell what a VkDevice has enabled. Give lock_queue and unlock_queue if other threads use the queue.
+>>>>>>> frames
 // spy_vk_create_tensor makes a tensor over a VkBuffer.
 //
-// spy_vk_set_command_buffer records the following calls into a command buffer of the engine; NULL ends that.
-// The engine submits it and, once it has been executed, calls spy_vk_external_submit_finished. Until then
-// reads of these results return SPY_ERROR_NOT_READY, so calls recorded this way must not have results into
-// host memory. Barriers between our work and the engine's own commands are the engine's.
+// Calls can be recorded into the engine's own command buffers: guide 24.
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 // examples/04_engine_vulkan has it all.
 //
@@ -563,6 +569,34 @@
 // by float atomics, or a second dispatch where the device or the type has none. Their order, and so their last
 // bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward
 // calls with further options, in command lists too; spy_explain_call shows the kernel.
+//
+// >>guide 24: frames of an engine
+//
+// An engine that records its own command buffers has the library's work recorded into them:
+//
+//     f->id = spy_vk_begin_recording(dev, f->commands);  // begun by the engine, outside a render pass
+//     spy_tensor_write(x, data, size);                   // uploads and calls go into f->commands
+//     spy_call_prepared(ready, args);
+//     spy_vk_end_recording(dev);                         // the engine records on, ends and submits it
+//     ...
+//     vkWaitForFences(device, 1, &f->fence, ...);        // when the slot comes round again, one or two frames later
+//     spy_vk_recording_finished(dev, f->id);             // its memory is free, its results can be read
+//
+// The GPU works at a recording later, so what it uses is kept until the engine has reported its id: uploaded data and
+// parameters, temporaries, tensors that were released meanwhile, kernels. Each recording keeps its own, so that two or three
+// frames can be in flight: report an id when the fence of its submission has been signalled, ids in their order, each once. A
+// command buffer that was thrown away instead of submitted is reported too. What is not reported stays in use;
+// spy_get_device_stats() counts the recordings that are not (.recordings) and the memory that waits for them
+// (.recording_bytes); the log warns at 64. A frame that uploads what the last ones did takes no new memory from the driver.
+//
+// Command buffers go to the device's queue in the order of their recordings. Barriers between our calls are ours, also from
+// one recording to the next; those between our calls and the engine's own commands are the engine's, for results that the
+// engine reads SHADER_WRITE to whatever it does.
+//
+// Calls inside a recording cannot have results in host memory: give them a tensor, and read it when the id was
+// reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside recordings are the
+// library's own submissions as ever, also while frames are in flight, and can be read at once. One that depends on a
+// recording comes after the engine has submitted it. examples/04_engine_vulkan has two frames in flight.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -749,7 +783,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
-struct spy_module; // in module.h
+struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
@@ -763,7 +797,7 @@ typedef enum spy_adapter_type {
 typedef struct spy_file {
     const void *data; // not necessarily ended by a NUL
     size_t size_bytes;
-    void *handle;     // the hook's own
+    void *handle; // the hook's own
 } spy_file;
 
 // Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
@@ -783,31 +817,33 @@ typedef struct spy_file_hook {
 // Told of each reload of a module (see spy_reload_module), on the thread that asked for it, when all modules of that
 // reload are in place. `message`: "" or the compiler's text. The device and the module may be used inside.
 typedef struct spy_reload_hook {
-    void (*func)(struct spy_module *module, spy_status status, const char *message, void *user_data); // NULL: none
+    void (*func)(struct spy_module *module, spy_status status, const char *message,
+                 void *user_data); // NULL: none
     void *user_data;
 } spy_reload_hook;
 
 typedef struct spy_device_desc {
-    const spy_backend *backend;         // required: which API drives the GPU
-    const void *backend_desc;           // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
-    uint32_t adapter;                   // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
-    const char *adapter_name;           // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type;      // only this type; default: the best there is
-    spy_log log;                        // sees every error and warning, also of a failed creation
-    spy_progress progress;              // called around slow steps
-    spy_blocking blocking;              // called around compilers and waits
-    spy_allocator allocator;            // default: malloc
-    const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
-    const char *const *include_paths;   // searched by `import` and #include after the module's own folder
+    const spy_backend *backend; // required: which API drives the GPU
+    const void *backend_desc; // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
+    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
+    const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
+    spy_adapter_type adapter_type;    // only this type; default: the best there is
+    spy_log log;                      // sees every error and warning, also of a failed creation
+    spy_progress progress;            // called around slow steps
+    spy_blocking blocking;            // called around compilers and waits
+    spy_allocator allocator;          // default: malloc
+    const char *slang_library;        // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;
-    spy_file_hook files;                // asked for Slang files before the disk
-    spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
-    const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
-    uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
-    bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
-    const char *label;                  // name in debug tools and messages
-    bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
-    size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
+    spy_file_hook files;        // asked for Slang files before the disk
+    spy_reload_hook reload;     // told when a module has been reloaded, or failed to be
+    const char *dump_directory; // an existing folder; generated kernels are written there as NAME.slang and
+                                // NAME.spv; NULL: none
+    uint32_t max_plans;         // compiled calls kept; 0: 1024; the least recently used leaves
+    bool enable_validation;     // Vulkan validation layer, when installed; its messages go to the log
+    const char *label;          // name in debug tools and messages
+    bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
+    size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
@@ -835,12 +871,14 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
 bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: one at a time.
-spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data), void *user_data);
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
+                                  void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
 spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Errors: SPY_ERROR_IO when it does not exist.
 // Threads: one at a time.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
@@ -880,18 +918,25 @@ size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos
 
 // Counts since the device was made, for tests and tuning. Threads: one at a time.
 typedef struct spy_device_stats {
-    uint64_t calls;           // spy_call and prepared calls that reached the GPU
-    uint64_t plan_hits;       // ... whose plan was found ready
-    uint64_t plans_built;     // bound and emitted
-    uint64_t kernels_built;   // compiled to pipelines
-    uint64_t dispatches;      // recorded
-    uint64_t barriers;        // recorded
-    uint64_t submits;         // queue submissions
-    uint64_t plan_count;      // plans alive
-    uint64_t pool_bytes;      // device memory held from the driver
-    uint64_t used_bytes;      // of which tensors and temporaries use now
+    uint64_t calls;              // spy_call and prepared calls that reached the GPU
+    uint64_t plan_hits;          // ... whose plan was found ready
+    uint64_t plans_built;        // bound and emitted
+    uint64_t kernels_built;      // compiled to pipelines
+    uint64_t dispatches;         // recorded
+    uint64_t barriers;           // recorded
+    uint64_t submits;            // queue submissions
+    uint64_t plan_count;         // plans alive
+    uint64_t pool_bytes;         // device memory held from the driver
+    uint64_t used_bytes;         // of which tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations asked from the driver
+<<<<<<< HEAD
+    uint64_t compiler_loads;     // times the Slang library was opened
+=======
     uint64_t compiler_loads;  // times the Slang library was opened
+    uint64_t driver_bytes;    // memory held from the driver: the pool's, and that of parameters, uploads and downloads
+    uint64_t recordings;      // into an engine's command buffers, not reported by spy_vk_recording_finished() yet
+    uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
+>>>>>>> frames
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);
@@ -1544,28 +1589,67 @@ struct spy_arg {
     int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
 };
 
+// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
+//
+// To keep a list, give the array a name, in C and in C++:
+//
+//     const spy_arg items[] = { spy_arg_f32("a", 2), spy_arg_tensor("x", x) };
+//     spy_args args = { items, 2 };
+//
+// In C, SPY_ARGS is a compound literal: `spy_args args = SPY_ARGS(...)` is good until the end of the block that it stands in, and
+// dangles after it: never assign it to a variable of an outer block. In C++ it is a temporary that holds the arguments, good until
+// the end of its statement: `spy_args args = SPY_ARGS(...)` does not compile there, `auto list = SPY_ARGS(...)` is a copy to keep.
 #ifdef __cplusplus
 } // extern "C"
-template <size_t N> struct spyi_arg_list {
+
+// What SPY_ARGS is in C++. `Inner`: an argument points to a list that is a temporary of the same statement. Functions take
+// either by the overloads of api/args_cpp.h.
+template <size_t N, bool Inner> struct spyi_arg_list {
     spy_arg items[N];
-    operator spy_args() const {
-        spy_args a = { items, N };
-        return a;
+    operator spy_args() const & {
+        static_assert(!Inner, "spy_arg_struct() and spy_arg_diff_pair() of a kept list point to a SPY_ARGS(...) that is gone: "
+                              "keep the inner list by an auto of its own, too");
+        return { items, N };
+    }
+    operator spy_args() const && {
+        static_assert(N == size_t(-1), "SPY_ARGS(...) is gone at the end of this statement, and spy_args only points to it: "
+                                       "write auto list = SPY_ARGS(...) and use the list");
+        return { nullptr, 0 };
     }
 };
-template <class... T> inline spyi_arg_list<sizeof...(T)> spyi_make_args(const T &...args) {
-    spyi_arg_list<sizeof...(T)> list = { { args... } };
-    return list;
+
+// What spy_arg_struct() and spy_arg_diff_pair() of a temporary list give: an argument for the same statement only.
+struct spyi_inner_arg {
+    spy_arg inner;
+    template <class T> operator T() const {
+        static_assert(sizeof(T) == 0, "this argument points to a SPY_ARGS(...) that is gone at the end of this statement: "
+                                      "keep the inner list by auto fields = SPY_ARGS(...)");
+        return T();
+    }
+};
+inline const spy_arg &spyi_plain_arg(const spy_arg &arg) {
+    return arg;
+}
+inline const spy_arg &spyi_plain_arg(const spyi_inner_arg &arg) {
+    return arg.inner;
+}
+template <class... T> struct spyi_any_inner {
+    static const bool value = false;
+};
+template <class First, class... T> struct spyi_any_inner<First, T...> : spyi_any_inner<T...> {};
+template <class... T> struct spyi_any_inner<spyi_inner_arg, T...> {
+    static const bool value = true;
+};
+template <class... T> inline spyi_arg_list<sizeof...(T), spyi_any_inner<T...>::value> spyi_make_args(const T &...args) {
+    return { { spyi_plain_arg(args)... } };
 }
 inline spy_args spyi_no_args() {
-    spy_args a = { nullptr, 0 };
-    return a;
+    return { nullptr, 0 };
 }
 #define SPY_ARGS(...) spyi_make_args(__VA_ARGS__)
 #define SPY_NO_ARGS spyi_no_args()
 extern "C" {
 #else
-// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a spy_args that lives until the end of its block.
 #define SPY_ARGS(...)                                                                                         \
     ((spy_args){ (const spy_arg[]){ __VA_ARGS__ }, sizeof((spy_arg[]){ __VA_ARGS__ }) / sizeof(spy_arg) })
 #define SPY_NO_ARGS ((spy_args){ NULL, 0 })
@@ -2092,6 +2176,108 @@ spy_list_info spy_get_list_info(spy_command_list *list);
 #ifdef __cplusplus
 }
 #endif
+
+// >>api/args_cpp.h ------------------------------------------------------------------------------------------
+
+// C++: SPY_ARGS(...) as an argument of each function that takes spy_args. A list that stands in the call itself lives until the
+// call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
+
+#ifdef __cplusplus
+
+// The list as it may be used in this statement: a kept list, or a temporary.
+template <size_t N, bool Inner> inline spy_args spyi_args_now(const spyi_arg_list<N, Inner> &list) {
+    return list;
+}
+template <size_t N, bool Inner> inline spy_args spyi_args_now(spyi_arg_list<N, Inner> &&list) {
+    return { list.items, N };
+}
+// The type Result where List is SPY_ARGS(...); else the overload does not exist.
+template <class List, class Result> struct spyi_with_list {};
+template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_list<N, Inner>, Result> {
+    typedef Result type;
+};
+template <class List, class Result> struct spyi_with_list<List &, Result> : spyi_with_list<List, Result> {};
+template <class List, class Result> struct spyi_with_list<const List, Result> : spyi_with_list<List, Result> {};
+
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call(spy_function *function, List &&args) {
+    return spy_call(function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args, const spy_call_options *options) {
+    return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads, List &&args, const spy_call_options *options) {
+    return spy_dispatch(function, threads, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
+    return spy_dispatch_indirect(function, groups, index, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args, const spy_call_options *options, uint64_t *gpu_time_ns) {
+    return spy_time_call(function, spyi_args_now(static_cast<List &&>(args)), options, gpu_time_ns);
+}
+template <class List>
+inline typename spyi_with_list<List, size_t>::type spy_explain_call(spy_function *function, List &&args, const spy_call_options *options, char *text, size_t capacity) {
+    return spy_explain_call(function, spyi_args_now(static_cast<List &&>(args)), options, text, capacity);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_prepared *>::type spy_prepare(spy_function *function, List &&args, const spy_prepare_desc *desc) {
+    return spy_prepare(function, spyi_args_now(static_cast<List &&>(args)), desc);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call_prepared(spy_prepared *prepared, List &&args) {
+    return spy_call_prepared(prepared, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call_backward(spy_function *function, List &&args) {
+    return spy_call_backward(function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_call_forward_diff(spy_function *function, List &&args) {
+    return spy_call_forward_diff(function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_resolution *>::type spy_resolve(spy_function *function, List &&args, const spy_call_options *options) {
+    return spy_resolve(function, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_list_call(spy_command_list *list, spy_function *function, List &&args) {
+    return spy_list_call(list, function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call, List &&args) {
+    return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
+}
+
+// Arguments that point to a list: kept by its own name, or a temporary of the same statement.
+template <size_t N, bool Inner> inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
+    return spy_arg_struct(name, spy_args(fields));
+}
+template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_struct(const char *name, spyi_arg_list<N, Inner> &&fields) {
+    return { spy_arg_struct(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(fields))) };
+}
+template <size_t N, bool Inner> inline spy_arg spy_arg_diff_pair(const char *name, const spyi_arg_list<N, Inner> &pair) {
+    return spy_arg_diff_pair(name, spy_args(pair));
+}
+template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner> &&pair) {
+    return { spy_arg_diff_pair(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(pair))) };
+}
+
+// What such an argument may be given to within its statement.
+inline spyi_inner_arg spy_map(const spyi_inner_arg &arg, spy_dims dims) {
+    return { spy_map(arg.inner, dims) };
+}
+inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
+    return { spy_cast(arg.inner, type) };
+}
+inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
+    return spy_pack(device, arg.inner);
+}
+
+#endif // __cplusplus
 
 #endif // SLANGPY_H
 
@@ -3742,7 +3928,7 @@ SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
-#define SPYI_COPY_PIECES 16u // that wait or are being copied
+#define SPYI_COPY_PIECES 16u  // that wait or are being copied
 
 typedef struct spyi_copy_piece {
     char *to;
@@ -3794,7 +3980,10 @@ SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+// Why the last of them failed on this thread, to be asked at once: "no such file".
+SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
+SPYI_FN bool spyi_folder_exists(const char *path);
 // A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
@@ -3843,8 +4032,9 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress and desc.blocking
-SPYI_FN void spyi_block(spyi_context *ctx, bool begins);                    // tells desc.blocking
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
+                       bool finished);                   // tells desc.progress and desc.blocking
+SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
 
 // desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
@@ -4505,6 +4695,8 @@ SPYI_FN void spyi_copy_end(spyi_copy_team *team) {
 // Files and shared libraries by path (UTF-8 everywhere, Windows included), and the folder this code was
 // loaded from.
 
+#include <errno.h>
+
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN
@@ -4544,6 +4736,12 @@ bool spyi_file_exists(const char *path) {
     wchar_t wide[SPYI_MAX_PATH];
     DWORD attributes = spyi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
     return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+bool spyi_folder_exists(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    DWORD attributes = spyi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY);
 }
 
 uint64_t spyi_file_stamp(const char *path) {
@@ -4616,6 +4814,11 @@ static FILE *spyi_file_open(const char *path, bool write) {
 bool spyi_file_exists(const char *path) {
     struct stat info;
     return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+bool spyi_folder_exists(const char *path) {
+    struct stat info;
+    return path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 // Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
@@ -4704,11 +4907,41 @@ void spyi_own_folder(spyi_text *out) {
 
 #endif
 
+const char *spyi_file_problem(void) {
+    static const struct {
+        int code;
+        const char *text;
+    } known[] = {
+        { ENOENT, "no such file" },
+        { EACCES, "permission denied" },
+        { EISDIR, "it is a folder" },
+        { ENAMETOOLONG, "the path is too long" },
+        { EMFILE, "the process has too many open files" },
+        { ENFILE, "the system has too many open files" },
+        { ENOSPC, "the disk is full" },
+        { EIO, "the disk failed" },
+#ifdef ENOTDIR
+        { ENOTDIR, "a part of the path is a file, not a folder" },
+#endif
+#ifdef EROFS
+        { EROFS, "the file system is read-only" },
+#endif
+#ifdef ELOOP
+        { ELOOP, "the path has too many symbolic links" },
+#endif
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+        if (known[i].code == errno) return known[i].text;
+    return "the system gives no reason";
+}
+
 bool spyi_file_read(const char *path, spyi_text *out) {
     FILE *file = spyi_file_open(path, false);
     bool good = true;
+    int reason = 0;
     spyi_text_clear(out);
     if (!file) return false;
+    errno = 0;
     for (;;) {
         size_t n;
         if (!spyi_text_reserve(out, 16384)) {
@@ -4720,7 +4953,9 @@ bool spyi_file_read(const char *path, spyi_text *out) {
         out->size += n;
     }
     if (ferror(file)) good = false; // a folder opens, but does not read
+    reason = errno;
     fclose(file);
+    errno = reason;
     if (!good) out->size = 0;
     if (out->data) out->data[out->size] = 0;
     return good;
@@ -5069,6 +5304,16 @@ void spyi_context_destroy(spyi_context *ctx) {
     "slangpy.h needs stb_ds.h on the include path (Debian: apt install libstb-dev, then -I/usr/include/stb)"
 #endif
 #endif
+// The hash of stb_ds.h shifts a byte into the sign bit of an int, at which UBSan stops the program. An attribute of an earlier
+// declaration also holds for the definition.
+#if defined(STB_DS_IMPLEMENTATION) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 8))
+#ifdef __cplusplus
+extern "C"
+#endif
+    __attribute__((no_sanitize("shift"))) size_t
+    stbds_hash_bytes(void *p, size_t len, size_t seed);
+__attribute__((no_sanitize("shift"))) static size_t stbds_siphash_bytes(void *p, size_t len, size_t seed);
+#endif
 #ifdef SPYI_STB_FOLDER
 #include <stb/stb_ds.h>
 #else
@@ -5145,7 +5390,8 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
+    uint32_t
+        size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
 
 // SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
@@ -5154,15 +5400,16 @@ typedef struct spyi_uniform_place {
     uint32_t offset; // bytes
 } spyi_uniform_place;
 
-#define SPYI_HOLDER_BLOCK UINT32_MAX         // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)   // it has no address: it is the program's global parameters
+#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
 
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
     const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    uint8_t float_mode, debug_info; // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
+    uint8_t float_mode,
+        debug_info;      // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];
@@ -5185,9 +5432,9 @@ typedef struct spyi_dispatch {
     const spyi_binding *bindings; // binding_count of the kernel
     const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
     uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset;     // where in the chunk: a multiple of 4
-    bool barrier;                 // this work must see all earlier work finished
+    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset; // where in the chunk: a multiple of 4
+    bool barrier;             // this work must see all earlier work finished
 } spyi_dispatch;
 
 // Names for debug tools: of the work between push and pop, or of a point.
@@ -5202,10 +5449,10 @@ typedef struct spyi_limits {
     uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
-    uint32_t texel_alignment; // bytes
-    uint64_t max_texels;      // of a typed buffer
+    uint32_t texel_alignment;           // bytes
+    uint64_t max_texels;                // of a typed buffer
     uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
-    uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniforms;              // uniform buffers of a kernel, which count as bindings too
     uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
     bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
@@ -5218,6 +5465,9 @@ enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 // Counted by the backend for spy_device_stats.
 typedef struct spyi_gpu_stats {
     uint64_t dispatches, barriers, submits, driver_allocations;
+    uint64_t driver_bytes;    // memory held from the driver, of every sort
+    uint64_t recordings;      // into somebody else's command buffers, not reported as executed yet
+    uint64_t recording_bytes; // of driver_bytes: parameters and uploads that such recordings read
 } spyi_gpu_stats;
 
 // Every backend's device begins with this.
@@ -5226,7 +5476,10 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
-    bool deferred; // work is recorded for somebody else to submit: nothing can be waited for
+    // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
+    bool recording; // work is going into one: its results cannot be waited for
+    uint64_t
+        held_from; // the lowest batch number of work in those that have not been reported; 0: there is none
 } spyi_gpu_base;
 
 struct spyi_backend {
@@ -5247,7 +5500,7 @@ struct spyi_backend {
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
     // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
-    // number is open_submit(); work with number n has finished once finished_submit() >= n.
+    // number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
@@ -5267,8 +5520,9 @@ struct spyi_backend {
     uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
     uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
-    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
-                       spyi_text *error); // submits first if need be
+    // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
+    // with that number is in somebody else's command buffer and has not been reported.
+    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
     // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
     spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
@@ -5276,8 +5530,8 @@ struct spyi_backend {
     // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
     // units of limits.info.timestamp_period_ns.
     spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
-                             spyi_text *error);
+    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                             bool barrier, spyi_text *error);
 
     // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
     // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
@@ -5286,10 +5540,10 @@ struct spyi_backend {
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
-    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_dispatch *dispatch,
-                               spyi_text *error);
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
+                               const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
-    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work goes on
+    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
@@ -5301,10 +5555,14 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
+// Memory that waits for recordings into somebody else's command buffers goes back to the pool, as far as held_from allows.
+SPYI_FN void spyi_release_held(spy_device *device);
 // All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
 // SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
+// The object is not a living one of that kind: reports on this thread what it is instead.
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
 
 // >>backend/null/null.h -------------------------------------------------------------------------------------
 
@@ -5671,6 +5929,7 @@ static spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, si
     n->counts.chunks++;
     n->counts.chunk_bytes += size;
     n->base.stats.driver_allocations++;
+    n->base.stats.driver_bytes += size;
     *chunk = spyi_null_describe(n, c, memory == SPYI_MEMORY_READBACK || n->base.limits.unified_memory);
     return SPY_OK;
 }
@@ -5705,6 +5964,7 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
     *link = c->next;
     n->counts.chunks--;
     n->counts.chunk_bytes -= c->size;
+    n->base.stats.driver_bytes -= c->size;
     free(c->block);
     free(c);
     memset(chunk, 0, sizeof *chunk);
@@ -6622,6 +6882,7 @@ typedef struct spyi_signature {
     const spyi_type *result; // VOID, concrete, or OTHER
     bool generic;            // parameters are still open
     bool differentiable;
+    bool built_in; // one of Slang's own beside the user's of the same name
 } spyi_signature;
 
 typedef struct spyi_overloads {
@@ -6635,7 +6896,8 @@ SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, sp
                                            spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
 SPYI_FN void spyi_signature_free(spyi_signature *signature);
-// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
+// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near. When the
+// module declares that very name, which Slang does not find, it says that the name is a word of the language.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
 // The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
@@ -6654,6 +6916,9 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
 SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                                uint32_t count, spyi_signature *out, int *chosen);
+// Whether the function or constructor exists, but may not be called from another module, as a kernel is one: the
+// module's text uses `public` or `module`, and this declaration is not `public`. Slow (3 ms) in such modules.
+SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);
@@ -6718,8 +6983,7 @@ typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t
-        slot; // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
+    int32_t slot;    // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
@@ -6731,7 +6995,7 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    uint32_t binding_count;           // buffers; the entry point's come first, in its order, used or not
     spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
     uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
@@ -7234,9 +7498,16 @@ SPYI_FN void spyi_sl_release(void); // the last user's release closes the global
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
+// Where the lines that diagnostics are about can be read: `content` is the text at `path`, other files are read again.
+typedef struct spyi_sl_sources {
+    spyi_compiler *compiler;
+    const char *path;
+    const spyi_text *content;
+} spyi_sl_sources;
 // The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are
-// left out.
-SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out);
+// left out. `sources`: below each error and warning stand its line of source and a mark; NULL: they do not.
+SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
+                                 spyi_text *out);
 
 // >>session.c
 
@@ -7290,8 +7561,9 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
-    const spyi_sl_library *library;  // NULL until the first unit
+    spyi_sl_stored
+        *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library; // NULL until the first unit
     uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
     spy_file_hook hook;
@@ -7312,6 +7584,7 @@ struct spyi_unit {
     char *given_name, *given_path; // as in the desc; NULL: not given
     spyi_text given;               // text or precompiled bytes of the desc
     bool has_given, precompiled;
+    bool has_visibility; // its text may say what is public; then the rest is not
     char **conformances;
     size_t conformance_count;
     spy_compile_options options;
@@ -7323,7 +7596,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
     bool inputs_asked, inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
@@ -7342,6 +7615,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 
 // The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
+SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
@@ -7371,6 +7645,8 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
+// The part after the last "::" or "." outside of <>; *prefix: bytes of what stands before that, 0: nothing does.
+SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL: there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
@@ -8320,8 +8596,48 @@ typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field detail; // text of the first span at the primary's place
     bool open;                    // the primary is not yet written
     const char *hidden;
+    const spyi_sl_sources *sources; // NULL: no lines of source are wanted
+    spyi_text path, file;           // the file that was read last, and what is in it
     spyi_text *out;
 } spyi_diagnostic_state;
+
+// The text of the file that the diagnostic is about; NULL: it cannot be read.
+static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
+                                             const spyi_diagnostic_field *path) {
+    const spyi_sl_sources *sources = state->sources;
+    if (!path->size) return NULL;
+    if (sources->content && spyi_diagnostic_is(path, sources->path)) return sources->content;
+    if (!state->path.data || !spyi_diagnostic_is(path, state->path.data)) {
+        spyi_text_clear(&state->path);
+        spyi_text_clear(&state->file);
+        spyi_text_add_n(&state->path, path->text, path->size);
+        if (state->path.data && !spyi_source_read(sources->compiler, state->path.data, &state->file))
+            spyi_text_clear(&state->file);
+    }
+    return state->file.size ? &state->file : NULL;
+}
+
+// The line of source, and below it a mark at the column (1 is the line's first byte).
+static void spyi_diagnostic_excerpt(spyi_diagnostic_state *state) {
+    enum { MOST = 160 }; // longer lines say little and hide the message
+    const spyi_diagnostic_field *f = state->primary;
+    const spyi_text *file = state->sources ? spyi_diagnostic_file(state, &f[2]) : NULL;
+    unsigned long line = strtoul(f[3].text, NULL, 10), column = strtoul(f[4].text, NULL, 10);
+    if (!file || line == 0 || column == 0) return;
+    const char *at = file->data, *end = file->data + file->size;
+    while (at && --line) {
+        at = (const char *)memchr(at, '\n', (size_t)(end - at));
+        if (at) at++;
+    }
+    if (!at || at >= end) return;
+    const char *newline = (const char *)memchr(at, '\n', (size_t)(end - at));
+    size_t size = (size_t)((newline ? newline : end) - at);
+    while (size && (at[size - 1] == '\r' || at[size - 1] == ' ')) --size;
+    if (!size || size > MOST || column > size + 1) return;
+    spyi_text_add(state->out, "    %.*s\n    ", (int)size, at);
+    for (size_t i = 0; i + 1 < column; i++) spyi_text_add(state->out, at[i] == '\t' ? "\t" : " ");
+    spyi_text_add(state->out, "^\n");
+}
 
 // Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected
 // identifier".
@@ -8341,9 +8657,11 @@ static void spyi_diagnostic_close(spyi_diagnostic_state *state) {
     spyi_text_add(state->out, "%.*s: %.*s%s%.*s (%.*s)\n", (int)f[1].size, f[1].text, (int)text.size,
                   text.text, more.size ? ": " : "", (int)more.size, more.size ? more.text : "",
                   (int)f[0].size, f[0].text);
+    spyi_diagnostic_excerpt(state);
 }
 
-void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out) {
+void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
+                         spyi_text *out) {
     if (!*blob) return;
     const char *at = (const char *)(*blob)->v->getBufferPointer(*blob);
     size_t left = at ? (*blob)->v->getBufferSize(*blob) : 0, begin = out->size;
@@ -8352,6 +8670,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
     bool dropped = false; // the last primary line was an echo: its spans go too
     memset(&state, 0, sizeof state);
     state.hidden = hidden;
+    state.sources = sources;
     state.out = out;
     while (left > 0) {
         const char *newline = (const char *)memchr(at, '\n', left);
@@ -8389,6 +8708,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
         state.open = true;
     }
     spyi_diagnostic_close(&state);
+    spyi_text_free(&state.path);
+    spyi_text_free(&state.file);
     if (out->size > begin && out->data[out->size - 1] == '\n') out->data[--out->size] = '\0';
     spyi_sl_blob_free(blob);
 }
@@ -8630,6 +8951,15 @@ bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
 
 // >>reading
 
+// Whether a word of Slang's that makes declarations private stands in the text. In a comment it does no harm: then one
+// look more is taken at each function.
+bool spyi_source_has_visibility(const spyi_text *text) {
+    static const char *const words[] = { "public", "internal", "private", "module" };
+    for (size_t i = 0; text->data && i < sizeof words / sizeof words[0]; ++i)
+        if (strstr(text->data, words[i])) return true;
+    return false;
+}
+
 bool spyi_source_read(spyi_compiler *c, const char *path, spyi_text *out) {
     spyi_sl_loading *loading = c->loading;
     // Stamped before it is read: what is written meanwhile counts as a change.
@@ -8655,7 +8985,9 @@ spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, s
     if (spyi_source_read(c, path, out)) return SPY_OK;
     size_t count = spyi_source_is_absolute(path) ? 0 : unit->include_path_count + c->include_path_count;
     spyi_text at = { NULL, 0, 0 };
-    spyi_text_add(error, "%s: the file cannot be read", path);
+    spyi_text_add(error, "%s: the file cannot be read: %s", path, spyi_file_problem());
+    if (c->hook.open) spyi_text_add(error, ", and the file hook does not have it");
+    if (!spyi_source_is_absolute(path)) spyi_text_add(error, "; searched the current folder");
     for (size_t i = 0; i < count; ++i) {
         const char *folder = i < unit->include_path_count ? unit->include_paths[i]
                                                           : c->include_paths[i - unit->include_path_count];
@@ -8667,7 +8999,7 @@ spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, s
             spyi_text_free(error);
             return SPY_OK;
         }
-        spyi_text_add(error, "%s%s", i ? ", " : "; nor is it in the include paths ", folder);
+        spyi_text_add(error, "%s%s", i ? ", " : " and the include paths ", folder);
     }
     spyi_text_free(&at);
     return SPY_ERROR_IO;
@@ -8951,6 +9283,7 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
             spyi_text_free(&why);
         }
     }
+    if (found && loading) loading->unit->has_visibility |= spyi_source_has_visibility(&text);
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
         *out = compiler->library->slang_createBlob(text.data, text.size);
@@ -9154,7 +9487,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
                       : NULL;
         if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
     }
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_sources sources = { unit->compiler, unit->path, unit->precompiled ? NULL : content };
+    spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     spyi_sl_blob_free(&blob);
     return module;
 }
@@ -9208,7 +9542,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi
     }
     live->link_count = (uint32_t)unit->link_count;
     if (live->module) live->layout = live->module->v->getLayout(live->module, 0, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (!live->layout) {
         if (live->module)
             spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
@@ -9388,6 +9722,7 @@ static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_t
         if (status != SPY_OK) return status;
         place = unit->path;
     }
+    unit->has_visibility = unit->precompiled || spyi_source_has_visibility(content);
     if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
         spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
         return SPY_ERROR_COMPILE;
@@ -9572,7 +9907,7 @@ bool spyi_sl_name_is_safe(const char *name) {
 }
 
 // The last part of a qualified name: after "::" or "." outside <>.
-static const char *spyi_sl_last_part(const char *name, size_t *prefix) {
+const char *spyi_sl_last_part(const char *name, size_t *prefix) {
     const char *last = name;
     int depth = 0;
     *prefix = 0;
@@ -10077,6 +10412,40 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_text_free(&text);
 }
 
+// Whether one of the unit's modules declares the function at its top level.
+static bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                spyi_sl_function *function) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    for (size_t m = 0; m < unit->module_count; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, (spyi_sl_int)m);
+        spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
+        unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
+        for (unsigned i = 0; i < count; ++i) {
+            spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
+            const char *own = child ? lib->spReflectionDecl_getName(child) : NULL;
+            if (!own || strcmp(own, name) != 0) continue;
+            if (lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_GENERIC)
+                child = lib->spReflectionGeneric_GetInnerDecl(lib->spReflectionDecl_castToGeneric(child));
+            if (child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_FUNCTION &&
+                lib->spReflectionDecl_castToFunction(child) == function)
+                return true;
+        }
+    }
+    return false;
+}
+
+// Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
+static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                  spyi_sl_function *found, spyi_overloads *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < out->count; ++i) {
+        bool declared = spyi_sl_is_declared(unit, live, name, spyi_sl_overload(unit, found, i));
+        out->items[i].built_in = !declared;
+        any = any || declared;
+    }
+    for (uint32_t i = 0; i < out->count && !any; ++i) out->items[i].built_in = false;
+}
+
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
     memset(out, 0, sizeof *out);
     spyi_global_lock();
@@ -10088,6 +10457,7 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), name, constructed, false,
                              &out->items[out->count++]);
+    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, name, found, out);
     spyi_global_unlock();
     if (out->items) return SPY_OK;
     spyi_text_add(error, "out of host memory");
@@ -10189,7 +10559,17 @@ void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
     if (root) spyi_sl_near_walk(unit, &near_names, root, "", 0);
     spyi_global_unlock();
-    spyi_near_text(&near_names, out);
+    bool declared = near_names.count && strcmp(near_names.names[0], name) == 0;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_near_text(&near_names, &text);
+    if (declared)
+        spyi_text_add(
+            out,
+            ": it declares one, but '%s' is a word of the Slang language, so that no expression can call "
+            "it; give the function another name",
+            name);
+    else spyi_text_add(out, "%s", spyi_text_str(&text));
+    spyi_text_free(&text);
 }
 
 // >>compiler/resolve.c --------------------------------------------------------------------------------------
@@ -10276,16 +10656,10 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
 // What a query module leaves behind in KiB when it compiles; a tenth of that when it does not.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
-void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
-                       spyi_text *out) {
-    if (!spyi_sl_name_is_safe(name)) return;
+// Appends what Slang has to say against `text`, which stands below an import of the unit; nothing when it compiles.
+static void spyi_unit_query(spyi_unit *unit, const spyi_text *text, spyi_text *out) {
     spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 }, query_path = { NULL, 0, 0 };
-    spyi_text_add(&source, "import %s;\nvoid spyi_query(", unit->name);
-    for (uint32_t i = 0; i < count; ++i)
-        spyi_text_add(&source, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
-    spyi_text_add(&source, ") { %s(", name);
-    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&source, "%sa%u", i ? ", " : "", i);
-    spyi_text_add(&source, "); }\n");
+    spyi_text_add(&source, "import %s;\n%s\n", unit->name, spyi_text_str(text));
     uint64_t id = spyi_hash(source.data, source.size, 0);
     spyi_text_add(&module_name, "spyi_query_%016llx", (unsigned long long)id);
     spyi_text_add(&query_path, "slangpy-query-%016llx.slang",
@@ -10297,11 +10671,40 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
         live->session, spyi_text_str(&module_name), spyi_text_str(&query_path), spyi_text_str(&source),
         &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
-    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), out);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), NULL, out);
     spyi_global_unlock();
     spyi_text_free(&source);
     spyi_text_free(&module_name);
     spyi_text_free(&query_path);
+}
+
+void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
+                       spyi_text *out) {
+    if (!spyi_sl_name_is_safe(name)) return;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add(&text, "void spyi_query(");
+    for (uint32_t i = 0; i < count; ++i)
+        spyi_text_add(&text, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
+    spyi_text_add(&text, ") { %s(", name);
+    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&text, "%sa%u", i ? ", " : "", i);
+    spyi_text_add(&text, "); }");
+    spyi_unit_query(unit, &text, out);
+    spyi_text_free(&text);
+}
+
+// Slang's "declaration not accessible" comes before it looks at arguments, so a call without any tells.
+bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
+    if (!unit->has_visibility || !spyi_sl_name_is_safe(name)) return false;
+    spyi_text text = { NULL, 0, 0 }, answer = { NULL, 0, 0 };
+    size_t owner = 0;
+    const char *last = spyi_sl_last_part(name, &owner);
+    if (owner) spyi_text_add(&text, "void spyi_query(%.*s owner) { owner.%s(); }", (int)owner, name, last);
+    else spyi_text_add(&text, "void spyi_query() { %s(); }", name);
+    spyi_unit_query(unit, &text, &answer);
+    bool is_private = strstr(spyi_text_str(&answer), "(E30600)") != NULL;
+    spyi_text_free(&text);
+    spyi_text_free(&answer);
+    return is_private;
 }
 
 // >>compiler/derivative.c -----------------------------------------------------------------------------------
@@ -10349,7 +10752,7 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
     spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
         live->session, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&source), &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics);
-    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&path), why);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&path), NULL, why);
     spyi_global_unlock();
     spyi_text_free(&source);
     spyi_text_free(&name);
@@ -12826,7 +13229,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
         return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
         code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
@@ -12875,7 +13278,7 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
     } else {
         live->session->v->createTypeConformanceComponentType(live->session, type, wanted, &component, id,
                                                              &diagnostics);
-        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+        spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     }
     spyi_text_free(&names[0]);
     spyi_text_free(&names[1]);
@@ -12894,12 +13297,14 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_session *session = live->session;
     spyi_sl_module *module =
         session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };
+    spyi_sl_sources sources = { unit->compiler, path, &content };
+    spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     if (!module) return false;
     spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
         holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     spyi_sl_component **parts = (spyi_sl_component **)calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
@@ -12917,10 +13322,10 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
         for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
-        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+        spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         if (result >= 0 && composite) {
             result = composite->v->link(composite, &linked, &diagnostics);
-            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
         if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
@@ -13014,11 +13419,13 @@ struct spyi_storage {
     uint64_t write_epoch, write_begin, write_end;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
+    uint64_t
+        held_submit; // ... in somebody else's command buffer: it keeps the block from being used again; 0: none
     int32_t references;    // tensors on it, guarded by the device's busy flag
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;     // in a free list, or in the list of imported ones
+    spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
 };
 
 typedef struct spyi_slab {
@@ -13034,25 +13441,27 @@ typedef struct spyi_pool {
     spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
     spyi_slab *slabs[2];
     spyi_storage *imported;
+    spyi_storage *waiting; // freed, but used by recordings that have not been reported as executed
     uint64_t held_bytes, used_bytes;
+    uint64_t waiting_bytes; // of the former; part of neither of the latter's free blocks nor of used_bytes
 } spyi_pool;
 
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    uint64_t serial;                 // never again another tensor of the device, nor this one after it changed
-    const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;           // of element 0 in the storage
+    uint64_t serial;          // never again another tensor of the device, nor this one after it changed
+    const spyi_type *type;    // element
+    spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
+    uint64_t offset_bytes;    // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
     int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
     spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
-    int64_t grad_shift[2];       // of a view being made: bytes from its elements to those of its parent's gradients
-    const spyi_type *grad_type;  // ... the parent's element type
-    bool grads_follow;           // ... the gradients are to be seen in the same way
+    int64_t grad_shift[2]; // of a view being made: bytes from its elements to those of its parent's gradients
+    const spyi_type *grad_type; // ... the parent's element type
+    bool grads_follow;          // ... the gradients are to be seen in the same way
 };
 
 // Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
@@ -13083,7 +13492,7 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    uint32_t id; // part of the plan key
+    uint32_t id;              // part of the plan key
     spyi_overloads overloads; // none: gone with a reload
     spyi_entry entry;         // once it has been dispatched
     bool entry_known;
@@ -13144,8 +13553,9 @@ struct spy_device {
 // A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
-SPYI_FN void spyi_pool_give(spy_device *device,
-                            spyi_storage *storage); // no waiting: later users are ordered by hazards
+SPYI_FN void spyi_pool_give(
+    spy_device *device,
+    spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -13201,7 +13611,16 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
-SPYI_FN int64_t spyi_shape_count(const spy_shape *shape); // -1: negative size or more than 2^62 elements
+// A shape stands for at most this many bytes, also where broadcasting repeats elements: sums and products of sizes,
+// offsets and strides then fit into 63 bits, and no place that computes with them has to look again.
+#define SPYI_MOST_BYTES ((int64_t)1 << 60)
+SPYI_FN int64_t
+spyi_shape_count(const spy_shape *shape); // -1: negative size or more than SPYI_MOST_BYTES elements
+// Whether elements of that type, in host or device layout, stay within SPYI_MOST_BYTES, and no size is negative.
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
+// Says why spyi_shape_holds() said no; `name`: what the shape is, "desc.shape".
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error);
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
 // A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
@@ -13630,8 +14049,10 @@ static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
         int64_t count = spyi_shape_count(&shape);
-        if (count < 0) return "its shape has a negative or too large size";
-        *size = (size_t)count * spyi_scalar_size(arg->dtype);
+        size_t element = spyi_scalar_size(arg->dtype);
+        if (count < 0 || (element && count > SPYI_MOST_BYTES / (int64_t)element))
+            return "its shape has a negative or too large size";
+        *size = (size_t)count * element;
     }
     return *size && !arg->value.data ? "its host data is NULL" : NULL;
 }
@@ -13834,13 +14255,39 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
     return storage;
 }
 
-SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    if (storage->size_class < 0)
-        return; // imported: its hazards are kept until they are over, see spyi_pool_import
-    device->pool.used_bytes -= storage->size;
+static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
     if (storage->slab) storage->slab->live--;
     storage->next = device->pool.free_blocks[storage->memory][storage->size_class];
     device->pool.free_blocks[storage->memory][storage->size_class] = storage;
+}
+
+SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
+    uint64_t held_from = device->base->held_from;
+    if (storage->size_class < 0)
+        return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    device->pool.used_bytes -= storage->size;
+    if (held_from == 0 || storage->held_submit < held_from) {
+        spyi_pool_free_block(device, storage);
+        return;
+    }
+    // Work of ours that used the block again could be submitted before the recording.
+    storage->next = device->pool.waiting;
+    device->pool.waiting = storage;
+    device->pool.waiting_bytes += storage->size;
+}
+
+SPYI_FN void spyi_release_held(spy_device *device) {
+    uint64_t held_from = device->base->held_from;
+    for (spyi_storage **at = &device->pool.waiting; *at;) {
+        spyi_storage *storage = *at;
+        if (held_from != 0 && storage->held_submit >= held_from) {
+            at = &storage->next;
+            continue;
+        }
+        *at = storage->next;
+        device->pool.waiting_bytes -= storage->size;
+        spyi_pool_free_block(device, storage);
+    }
 }
 
 SPYI_FN void spyi_pool_trim(spy_device *device) {
@@ -13877,6 +14324,8 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
+    device->base->held_from = 0; // whatever has not been reported must not be submitted any more
+    spyi_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     while (device->pool.imported) {
@@ -13954,6 +14403,7 @@ SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t b
                           begin, end);
     }
     storage->use_submit = submit;
+    if (device->base->recording) storage->held_submit = submit;
 }
 
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
@@ -13978,6 +14428,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
     if (counts) device->counts_epoch = device->epoch;
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
+    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
     if (untracked) device->untracked_submit = submit;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
@@ -14260,19 +14711,37 @@ SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *er
 
 // >>shapes
 
+// The sizes other than 0 are multiplied for an empty shape, too: its strides are made of them.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
     int64_t count = 1;
     bool empty = false;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->dims[i] < 0) return -1;
-        if (shape->dims[i] == 0) empty = true;
+        int64_t n = shape->dims[i];
+        if (n < 0 || (n > 0 && count > SPYI_MOST_BYTES / n)) return -1;
+        if (n == 0) empty = true;
+        else count *= n;
     }
-    if (empty) return 0;
+    return empty ? 0 : count;
+}
+
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type) {
+    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
+    int64_t element = (int64_t)(host > device ? host : device), count = spyi_shape_count(shape);
+    return count >= 0 && (element == 0 || count <= SPYI_MOST_BYTES / element);
+}
+
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error) {
+    spyi_text_add(error, "%s ", name);
+    spyi_shape_text(shape, error);
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (count > ((int64_t)1 << 62) / shape->dims[i]) return -1;
-        count *= shape->dims[i];
+        if (shape->dims[i] >= 0) continue;
+        spyi_text_add(error, " has the negative size %lld in dimension %u", (long long)shape->dims[i], i);
+        return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return count;
+    spyi_text_add(error, " of %s is more than 2^60 bytes, the most that a shape may stand for",
+                  type->display);
+    return SPY_ERROR_OUT_OF_RANGE;
 }
 
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape) {
@@ -14380,11 +14849,8 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
     int64_t count = spyi_shape_count(shape);
     uint64_t element = spyi_type_device_stride(type);
     *status = SPY_OK;
-    if (count > (int64_t)(((uint64_t)1 << 62) / element)) {
-        *status = SPY_ERROR_OUT_OF_DEVICE_MEMORY;
-        spyi_text_add(error, "a tensor of shape ");
-        spyi_shape_text(shape, error);
-        spyi_text_add(error, " of %s does not fit into any memory", type->display);
+    if (!spyi_shape_holds(shape, type)) {
+        *status = spyi_fail_too_large(shape, type, "a tensor of shape", error);
         return NULL;
     }
     spyi_storage *storage =
@@ -14482,14 +14948,16 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
-    else if (spyi_shape_count(&desc->shape) < 0)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements",
-                  function);
     else if (desc->data && desc->zeroed)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected desc.data or desc.zeroed, got both",
                   function);
     else if (spyi_desc_like(device, desc, function, &shape, &type) && !type)
         type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    if (type && !spyi_shape_holds(&shape, type)) {
+        status = spyi_fail_too_large(&shape, type, "desc.shape", &error);
+        spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
+        type = NULL;
+    }
     if (type) {
         uint64_t bytes = (uint64_t)spyi_shape_count(&shape) * spyi_type_host_stride(type);
         if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
@@ -14542,7 +15010,7 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
 SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
                                        size_t size_bytes, spyi_text *error) {
     size_t stride = spyi_type_host_stride(tensor->type);
-    uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
+    uint64_t needed = (uint64_t)count * stride;
     if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
         if (count == tensor->element_count) {
             spyi_text_add(error, "a tensor ");
@@ -14604,8 +15072,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     spy_tensor_info info;
     memset(&info, 0, sizeof info);
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
-                  "spy_get_tensor_info: the tensor %s", tensor ? "has been released" : "is NULL");
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, "spy_get_tensor_info");
         return info;
     }
     const spyi_type *type = tensor->type;
@@ -14626,14 +15093,19 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
-    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK ||
-        spyi_shape_count(&desc->shape) < 0) {
+    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: expected a desc with a valid shape and without data, like and zeroed", function);
         return NULL;
     }
     const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
     if (!type) return NULL;
+    if (!spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
+        return NULL;
+    }
     uint64_t stride = spyi_type_device_stride(type);
     uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
     if (needed > size || offset % type->device_align) {
@@ -14657,7 +15129,8 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     tensor->offset_bytes = offset;
     tensor->label = spyi_strdup(desc->label);
     spyi_tensor_measure(tensor);
-    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) || spyi_gradients_make(tensor, desc, function))
+    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) ||
+        spyi_gradients_make(tensor, desc, function))
         return tensor;
     spyi_tensor_unlink(tensor);
     spyi_tensor_free(tensor);
@@ -14667,8 +15140,7 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes) {
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s",
-                  function, tensor ? "has been released" : "is NULL");
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, function);
         return false;
     }
     *chunk = tensor->storage->chunk;
@@ -15073,18 +15545,20 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
             end = (int64_t)parent->end_bytes;
     int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
-    if (spyi_shape_count(&desc->shape) == 0 && lowest >= -limit && lowest <= limit)
-        return true; // touches nothing
+    int64_t longest =
+        SPYI_MOST_BYTES / stride_bytes; // no stride is longer, though no step of it is ever taken
+    bool empty = spyi_shape_count(&desc->shape) == 0;
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
         int64_t n = desc->shape.dims[i], stride = strides->dims[i];
-        if (n <= 1) continue;
+        inside = stride >= -longest && stride <= longest;
+        if (n <= 1 || empty) continue;
         inside = stride >= -limit && stride <= limit && (stride == 0 || n - 1 <= limit);
         if (inside && stride > 0) highest += (n - 1) * stride;
         if (inside && stride < 0) lowest += (n - 1) * stride;
         inside = inside && lowest >= -limit && highest <= limit;
     }
-    if (inside && first + lowest * stride_bytes >= begin && first + (highest + 1) * stride_bytes <= end)
+    if (inside && first + lowest * stride_bytes >= begin && first + (highest + !empty) * stride_bytes <= end)
         return true;
     spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
     spyi_shape_text(&desc->shape, &view);
@@ -15107,8 +15581,9 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    else if (desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape is not valid", function);
+    else if (desc->shape.rank > SPY_MAX_RANK)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
+                  function, desc->shape.rank, SPY_MAX_RANK);
     else if (desc->strides.rank && desc->strides.rank != desc->shape.rank)
         spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function,
                   desc->shape.rank, desc->strides.rank);
@@ -15119,6 +15594,12 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
                   (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        type = NULL;
+    }
+    if (type && !spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
         type = NULL;
     }
     if (type) {
@@ -15142,8 +15623,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
-    bool fits =
-        shape.rank <= SPY_MAX_RANK && spyi_shape_count(&shape) >= 0 && shape.rank >= tensor->shape.rank;
+    bool valid = shape.rank <= SPY_MAX_RANK && spyi_shape_holds(&shape, tensor->type);
+    bool fits = valid && shape.rank >= tensor->shape.rank;
     uint32_t lead = fits ? shape.rank - tensor->shape.rank : 0;
     for (uint32_t i = 0; fits && i < tensor->shape.rank; i++)
         fits = tensor->shape.dims[i] == 1 || tensor->shape.dims[i] == shape.dims[lead + i];
@@ -15152,6 +15633,7 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
         spyi_shape_text(&tensor->shape, &text);
         spyi_text_add(&text, " cannot be broadcast to ");
         if (shape.rank > SPY_MAX_RANK) spyi_text_add(&text, "rank %u", shape.rank);
+        else if (!valid) (void)spyi_fail_too_large(&shape, tensor->type, "shape:", &text);
         else spyi_shape_text(&shape, &text);
         spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
     } else {
@@ -17235,6 +17717,15 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
             if (!explained) spyi_unit_near_names(module->unit, name, &error);
             spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
                       module->name, name, explained ? ": " : "", spyi_text_str(&error));
+        } else if (spyi_unit_is_private(module->unit, name)) {
+            spyi_overloads_free(&overloads);
+            spyi_fail(
+                ctx, SPY_ERROR_NOT_FOUND,
+                "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+                "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+                "function, before its struct if it is a method, and before the fields and types that calls "
+                "use",
+                function, name, module->name);
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {
@@ -17258,11 +17749,15 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
 }
 
 const char *spy_function_name(const spy_function *function) {
-    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->name : "";
+    if (spyi_as(function, SPYI_KIND_FUNCTION)) return function->name;
+    spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_function_name");
+    return "";
 }
 
 spy_module *spy_function_module(const spy_function *function) {
-    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->module : NULL;
+    if (spyi_as(function, SPYI_KIND_FUNCTION)) return function->module;
+    spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_function_module");
+    return NULL;
 }
 
 bool spy_has_type(spy_module *module, const char *name) {
@@ -17711,7 +18206,7 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     if (!spyi_print_is_used(p)) return SPY_OK;
-    if (device->base->deferred) {
+    if (device->base->recording) {
         spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
     }
@@ -17772,9 +18267,9 @@ SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
 SPYI_FN void spyi_print_deliver(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
-    if (spyi_print_is_used(p)
-            ? device->base->deferred || device->backend->finished_submit(device->gpu) < p->storage->use_submit
-            : !p->pending.size)
+    if (spyi_print_is_used(p) ? device->base->recording ||
+                                    device->backend->finished_submit(device->gpu) < p->storage->use_submit
+                              : !p->pending.size)
         return;
     spyi_print_flush(device, "print");
 }
@@ -17934,6 +18429,8 @@ const spy_decl *spy_find_decl(spy_module *module, const char *path) {
 }
 
 const spy_decl *spy_next_overload(const spy_decl *decl) {
+    if (!decl)
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_next_overload: expected a declaration, got NULL");
     if (!decl || !decl->parent) return NULL;
     const spy_decl *end = decl->parent->children + decl->parent->child_count;
     for (const spy_decl *next = decl + 1; next < end; next++)
@@ -17942,6 +18439,9 @@ const spy_decl *spy_next_overload(const spy_decl *decl) {
 }
 
 const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) {
+    if (!decl || !name)
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_find_attribute: expected %s, got NULL",
+                  decl ? "an attribute's name" : "a declaration");
     for (uint32_t i = 0; decl && name && i < decl->attribute_count; i++)
         if (strcmp(decl->attributes[i].name, name) == 0) return &decl->attributes[i];
     return NULL;
@@ -18238,9 +18738,19 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
+    const char *expected = spyi_kind_name((uint32_t)kind);
+    const spyi_object *o = (const spyi_object *)object;
+    if (!o)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
+                     spyi_kind_name(o->kind));
+}
+
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
-    const char *expected = spyi_kind_name((uint32_t)kind);
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
         if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
@@ -18251,12 +18761,7 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
                          "%s: another thread is using device '%s'; calls on one device must take turns",
                          function, device->ctx.label);
     }
-    if (!o)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
-                     spyi_kind_name(o->kind));
+    return spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_leave(const void *object) {
@@ -18273,9 +18778,7 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
     spyi_object *o = spyi_as(object, kind);
     if (o) spyi_atomic_add(&o->references, 1);
-    else
-        spyi_fail(NULL, object ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the %s %s", function,
-                  spyi_kind_name((uint32_t)kind), object ? "has been released" : "is NULL");
+    else spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_object_release(spyi_object *object) {
@@ -18341,7 +18844,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
-    if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
+    if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
@@ -18415,6 +18918,10 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
+    } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
+        status = SPY_ERROR_IO;
+        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'",
+                      desc->dump_directory);
     } else if (!desc->backend) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
@@ -18497,6 +19004,7 @@ spy_submit_id spy_flush(spy_device *device) {
     return id;
 }
 
+// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spyi_block(&device->ctx, true);
@@ -18504,8 +19012,9 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (status == SPY_OK) spyi_print_deliver(device);
-    return status;
+    if (status != SPY_OK) return status;
+    spyi_print_deliver(device);
+    return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
 spy_status spy_wait(spy_device *device) {
@@ -18565,6 +19074,8 @@ spy_status spy_trim(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    if (status == SPY_ERROR_NOT_READY && !device->base->recording)
+        status = SPY_OK; // recordings keep what they use
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
     return status;
@@ -18575,7 +19086,12 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     if (entered != SPY_OK) return entered;
     spy_status status = SPY_OK;
     char *copy = directory ? spyi_strdup(directory) : NULL;
-    if (directory && !copy) {
+    if (directory && !spyi_folder_exists(directory)) {
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_IO,
+                      "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
+        free(copy);
+    } else if (directory && !copy) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
     } else {
@@ -18592,7 +19108,7 @@ spy_device_info spy_get_device_info(const spy_device *device) {
     spy_device_info info;
     memset(&info, 0, sizeof info);
     if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
-    else spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_get_device_info: expected a device");
+    else spyi_refuse_object(device, SPYI_KIND_DEVICE, "spy_get_device_info");
     return info;
 }
 
@@ -18617,6 +19133,9 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     stats.barriers = device->base->stats.barriers;
     stats.submits = device->base->stats.submits;
     stats.driver_allocations = device->base->stats.driver_allocations;
+    stats.driver_bytes = device->base->stats.driver_bytes;
+    stats.recordings = device->base->stats.recordings;
+    stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
     stats.pool_bytes = device->pool.held_bytes;
     stats.used_bytes = device->pool.used_bytes;
     stats.compiler_loads = spyi_compiler_loads(device->compiler);
@@ -18990,14 +19509,14 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         spy_shape shape;
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
+        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
         int64_t count = spyi_shape_count(&shape);
-        if (count < 0)
+        if (!spyi_shape_holds(&shape, v->type))
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its shape has a negative or too large size");
         if (count > 0 && !arg->value.data)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a host array, got NULL");
-        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
         v->rank = (uint8_t)arg->count;
         v->dims = arg->dims;
         return SPY_OK;
@@ -19718,7 +20237,7 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
 }
 
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
-                                bool in, bool out) {
+                                 bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
         uint32_t capacity = a->leaf_capacity ? a->leaf_capacity * 2 : 16;
@@ -19762,7 +20281,7 @@ SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, s
 
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
-                          const char *hint) {
+                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
     spyi_add_other_struct(a, v, &got);
@@ -19812,9 +20331,10 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
     if (v->whole && leaf->batch_rank)
-        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
-                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+        return spyi_no(
+            a, SPY_ERROR_SHAPE_MISMATCH,
+            "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+            leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -20049,16 +20569,16 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
             spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
                           fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
-            good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
-                                   spyi_text_str(&field_path), in, out, &children[f]);
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name, spyi_text_str(&field_path), in,
+                                   out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
     a->constant = constant;
     for (uint32_t f = 0; good && f < field_count; f++)
         if (children[f] < 0)
-            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
-                           fields[f].name, type->display);
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
+                           type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
         for (uint32_t f = 0; good && f < field_count; f++) {
@@ -20125,7 +20645,8 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
                              : spyi_kind_takes(type)      ? spyi_kind_takes(type)
                                                           : "; this kind of parameter cannot be passed");
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
-    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD)) return false;
+    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
+        return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
@@ -20227,17 +20748,35 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
+// The arguments that are for parameters: all but `_result`.
+static uint32_t spyi_count_arguments(const spyi_values *values) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
+        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
+    return count;
+}
+
+// An argument's name is unknown: the reason names the parameter, or `_result`, that is spelled most like it.
+static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, const char *name) {
+    spyi_text nearest = { NULL, 0, 0 };
+    spyi_near near_names;
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = name;
+    for (uint32_t p = 0; p < signature->param_count; p++)
+        spyi_near_offer(&near_names, signature->params[p].name);
+    if (signature->result->kind != SPYI_TYPE_VOID) spyi_near_offer(&near_names, "_result");
+    spyi_near_text(&near_names, &nearest);
+    spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'%s", name, spyi_text_str(&nearest));
+    spyi_text_free(&nearest);
+    return false;
+}
+
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
-                             int32_t *result) {
+                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
     for (uint32_t p = 0; p < n; p++) of_param[p] = -1;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
-        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
-    if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -20252,9 +20791,11 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
+            if (p == n) return spyi_no_parameter(a, signature, name);
         } else {
-            position++;
+            if (position++ >= n)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n,
+                               spyi_count_arguments(values));
         }
         if (of_param[p] >= 0)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
@@ -20278,7 +20819,7 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 }
 
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
-                             const int32_t *of_param, int32_t result) {
+                              const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
@@ -20654,7 +21195,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_attempt attempt, winner;
     spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
-    uint32_t fitting = 0;
+    uint32_t fitting = 0, built_in = 0;
     bool sized = false;
     if (n == 0) {
         spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
@@ -20681,8 +21222,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
-            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
-                          spyi_text_str(&attempt.reason));
+            built_in += signature->built_in;
+            if (!signature->built_in)
+                spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
+                              spyi_text_str(&attempt.reason));
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
@@ -20753,6 +21296,9 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
+        if (built_in)
+            spyi_text_add(error, "\n    nor %u overload%s of Slang's own '%s'", built_in,
+                          built_in == 1 ? "" : "s", function->name);
         if (generic_failed && function->overloads.items[0].callee == SPYI_CALLEE_FUNCTION)
             spyi_add_compiler_notes(function, values, error);
     }
@@ -23194,7 +23740,8 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
     spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
     bool good = step != 0 && start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN &&
                 stop <= INT32_MAX && step >= INT32_MIN && step <= INT32_MAX;
-    int64_t distance = good ? (step > 0 ? stop - start : start - stop) : 0, size = step > 0 ? step : -step;
+    int64_t distance = !good ? 0 : step > 0 ? stop - start : start - stop;
+    int64_t size = !good ? 1 : step > 0 ? step : -step;
     arg.dims[SPYI_RANGE_COUNT] = !good ? -2 : distance <= 0 ? 0 : (distance + size - 1) / size;
     arg.dims[SPYI_RANGE_START] = start;
     arg.dims[SPYI_RANGE_STEP] = step;
@@ -26594,7 +27141,7 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *v
 
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
-    if (!s->list && !s->device->base->deferred) return SPY_OK;
+    if (!s->list && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))

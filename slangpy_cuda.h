@@ -2614,6 +2614,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
         chunk->size = size;
         chunk->memory = gpu; // ours to free
         gpu->base.stats.driver_allocations++;
+        gpu->base.stats.driver_bytes += size;
     } else {
         size_t unused = 0, total = 0;
         bool named = label != NULL && label[0] != '\0';
@@ -2635,6 +2636,7 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
         bool pushed = spyi_cuda_enter(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
+        gpu->base.stats.driver_bytes -= chunk->size;
         spyi_cuda_leave(gpu, pushed);
     }
     memset(chunk, 0, sizeof *chunk);
@@ -2645,6 +2647,7 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
+    gpu->base.stats.driver_bytes -= 2 * page->size; // of the host and of the device
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
@@ -2658,6 +2661,7 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     page->size = size;
+    gpu->base.stats.driver_bytes += 2 * size;
     result = gpu->cu.MemHostAlloc(&host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
     page->host = (char *)host;
     if (result == SPYI_CU_OK) result = gpu->cu.MemAlloc(&page->device, size);
@@ -3497,12 +3501,14 @@ static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging
     if (result == SPYI_CU_OK) staging->used = false;
     if (result == SPYI_CU_OK && staging->size < size) {
         if (staging->host != NULL) (void)gpu->cu.MemFreeHost(staging->host);
+        gpu->base.stats.driver_bytes -= staging->size;
         staging->host = NULL;
         staging->size = 0;
         result = gpu->cu.MemHostAlloc(&staging->host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
         if (result == SPYI_CU_OK) staging->size = size;
         else staging->host = NULL;
         gpu->base.stats.driver_allocations++;
+        gpu->base.stats.driver_bytes += staging->size;
     }
     return result == SPYI_CU_OK ? SPY_OK
                                 : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
@@ -3647,6 +3653,7 @@ SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_
     if (gpu->bounce == NULL) {
         result = gpu->cu.MemHostAlloc(&gpu->bounce, SPYI_CUDA_SMALL_UPLOAD, SPYI_CU_HOST_ALLOC_PORTABLE);
         if (result != SPYI_CU_OK) gpu->bounce = NULL;
+        else gpu->base.stats.driver_bytes += SPYI_CUDA_SMALL_UPLOAD;
         gpu->base.stats.driver_allocations++;
     }
     if (result == SPYI_CU_OK) result = gpu->cu.MemcpyDtoHAsync(gpu->bounce, from, size, stream);

@@ -558,10 +558,11 @@ static PyObject *spyp_device_stats(PyObject *self, PyObject *ignored) {
     if (spyp_enter(d, "Device.stats") < 0) return NULL;
     spy_device_stats s = spy_get_device_stats(d->device);
     spyp_leave(d);
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "calls", s.calls, "plan_hits", s.plan_hits,
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "calls", s.calls, "plan_hits", s.plan_hits,
                          "plans_built", s.plans_built, "kernels_built", s.kernels_built, "dispatches", s.dispatches, "barriers",
                          s.barriers, "submits", s.submits, "plan_count", s.plan_count, "pool_bytes", s.pool_bytes, "used_bytes",
-                         s.used_bytes, "driver_allocations", s.driver_allocations, "compiler_loads", s.compiler_loads);
+                         s.used_bytes, "driver_allocations", s.driver_allocations, "compiler_loads", s.compiler_loads,
+                         "driver_bytes", s.driver_bytes);
 }
 
 static PyObject *spyp_device_trim(PyObject *self, PyObject *ignored) {

@@ -72,28 +72,67 @@ struct spy_arg {
     int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
 };
 
+// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
+//
+// To keep a list, give the array a name, in C and in C++:
+//
+//     const spy_arg items[] = { spy_arg_f32("a", 2), spy_arg_tensor("x", x) };
+//     spy_args args = { items, 2 };
+//
+// In C, SPY_ARGS is a compound literal: `spy_args args = SPY_ARGS(...)` is good until the end of the block that it stands in, and
+// dangles after it: never assign it to a variable of an outer block. In C++ it is a temporary that holds the arguments, good until
+// the end of its statement: `spy_args args = SPY_ARGS(...)` does not compile there, `auto list = SPY_ARGS(...)` is a copy to keep.
 #ifdef __cplusplus
 } // extern "C"
-template <size_t N> struct spyi_arg_list {
+
+// What SPY_ARGS is in C++. `Inner`: an argument points to a list that is a temporary of the same statement. Functions take
+// either by the overloads of api/args_cpp.h.
+template <size_t N, bool Inner> struct spyi_arg_list {
     spy_arg items[N];
-    operator spy_args() const {
-        spy_args a = { items, N };
-        return a;
+    operator spy_args() const & {
+        static_assert(!Inner, "spy_arg_struct() and spy_arg_diff_pair() of a kept list point to a SPY_ARGS(...) that is gone: "
+                              "keep the inner list by an auto of its own, too");
+        return { items, N };
+    }
+    operator spy_args() const && {
+        static_assert(N == size_t(-1), "SPY_ARGS(...) is gone at the end of this statement, and spy_args only points to it: "
+                                       "write auto list = SPY_ARGS(...) and use the list");
+        return { nullptr, 0 };
     }
 };
-template <class... T> inline spyi_arg_list<sizeof...(T)> spyi_make_args(const T &...args) {
-    spyi_arg_list<sizeof...(T)> list = { { args... } };
-    return list;
+
+// What spy_arg_struct() and spy_arg_diff_pair() of a temporary list give: an argument for the same statement only.
+struct spyi_inner_arg {
+    spy_arg inner;
+    template <class T> operator T() const {
+        static_assert(sizeof(T) == 0, "this argument points to a SPY_ARGS(...) that is gone at the end of this statement: "
+                                      "keep the inner list by auto fields = SPY_ARGS(...)");
+        return T();
+    }
+};
+inline const spy_arg &spyi_plain_arg(const spy_arg &arg) {
+    return arg;
+}
+inline const spy_arg &spyi_plain_arg(const spyi_inner_arg &arg) {
+    return arg.inner;
+}
+template <class... T> struct spyi_any_inner {
+    static const bool value = false;
+};
+template <class First, class... T> struct spyi_any_inner<First, T...> : spyi_any_inner<T...> {};
+template <class... T> struct spyi_any_inner<spyi_inner_arg, T...> {
+    static const bool value = true;
+};
+template <class... T> inline spyi_arg_list<sizeof...(T), spyi_any_inner<T...>::value> spyi_make_args(const T &...args) {
+    return { { spyi_plain_arg(args)... } };
 }
 inline spy_args spyi_no_args() {
-    spy_args a = { nullptr, 0 };
-    return a;
+    return { nullptr, 0 };
 }
 #define SPY_ARGS(...) spyi_make_args(__VA_ARGS__)
 #define SPY_NO_ARGS spyi_no_args()
 extern "C" {
 #else
-// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a spy_args that lives until the end of its block.
 #define SPY_ARGS(...)                                                                                         \
     ((spy_args){ (const spy_arg[]){ __VA_ARGS__ }, sizeof((spy_arg[]){ __VA_ARGS__ }) / sizeof(spy_arg) })
 #define SPY_NO_ARGS ((spy_args){ NULL, 0 })

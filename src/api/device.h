@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
-struct spy_module; // in module.h
+struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
@@ -23,7 +23,7 @@ typedef enum spy_adapter_type {
 typedef struct spy_file {
     const void *data; // not necessarily ended by a NUL
     size_t size_bytes;
-    void *handle;     // the hook's own
+    void *handle; // the hook's own
 } spy_file;
 
 // Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
@@ -43,31 +43,33 @@ typedef struct spy_file_hook {
 // Told of each reload of a module (see spy_reload_module), on the thread that asked for it, when all modules of that
 // reload are in place. `message`: "" or the compiler's text. The device and the module may be used inside.
 typedef struct spy_reload_hook {
-    void (*func)(struct spy_module *module, spy_status status, const char *message, void *user_data); // NULL: none
+    void (*func)(struct spy_module *module, spy_status status, const char *message,
+                 void *user_data); // NULL: none
     void *user_data;
 } spy_reload_hook;
 
 typedef struct spy_device_desc {
-    const spy_backend *backend;         // required: which API drives the GPU
-    const void *backend_desc;           // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
-    uint32_t adapter;                   // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
-    const char *adapter_name;           // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type;      // only this type; default: the best there is
-    spy_log log;                        // sees every error and warning, also of a failed creation
-    spy_progress progress;              // called around slow steps
-    spy_blocking blocking;              // called around compilers and waits
-    spy_allocator allocator;            // default: malloc
-    const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
-    const char *const *include_paths;   // searched by `import` and #include after the module's own folder
+    const spy_backend *backend; // required: which API drives the GPU
+    const void *backend_desc; // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
+    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
+    const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
+    spy_adapter_type adapter_type;    // only this type; default: the best there is
+    spy_log log;                      // sees every error and warning, also of a failed creation
+    spy_progress progress;            // called around slow steps
+    spy_blocking blocking;            // called around compilers and waits
+    spy_allocator allocator;          // default: malloc
+    const char *slang_library;        // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;
-    spy_file_hook files;                // asked for Slang files before the disk
-    spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
-    const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
-    uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
-    bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
-    const char *label;                  // name in debug tools and messages
-    bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
-    size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
+    spy_file_hook files;        // asked for Slang files before the disk
+    spy_reload_hook reload;     // told when a module has been reloaded, or failed to be
+    const char *dump_directory; // an existing folder; generated kernels are written there as NAME.slang and
+                                // NAME.spv; NULL: none
+    uint32_t max_plans;         // compiled calls kept; 0: 1024; the least recently used leaves
+    bool enable_validation;     // Vulkan validation layer, when installed; its messages go to the log
+    const char *label;          // name in debug tools and messages
+    bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
+    size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
@@ -95,12 +97,14 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
 bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: one at a time.
-spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data), void *user_data);
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
+                                  void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
 spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Errors: SPY_ERROR_IO when it does not exist.
 // Threads: one at a time.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
@@ -140,18 +144,25 @@ size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos
 
 // Counts since the device was made, for tests and tuning. Threads: one at a time.
 typedef struct spy_device_stats {
-    uint64_t calls;           // spy_call and prepared calls that reached the GPU
-    uint64_t plan_hits;       // ... whose plan was found ready
-    uint64_t plans_built;     // bound and emitted
-    uint64_t kernels_built;   // compiled to pipelines
-    uint64_t dispatches;      // recorded
-    uint64_t barriers;        // recorded
-    uint64_t submits;         // queue submissions
-    uint64_t plan_count;      // plans alive
-    uint64_t pool_bytes;      // device memory held from the driver
-    uint64_t used_bytes;      // of which tensors and temporaries use now
+    uint64_t calls;              // spy_call and prepared calls that reached the GPU
+    uint64_t plan_hits;          // ... whose plan was found ready
+    uint64_t plans_built;        // bound and emitted
+    uint64_t kernels_built;      // compiled to pipelines
+    uint64_t dispatches;         // recorded
+    uint64_t barriers;           // recorded
+    uint64_t submits;            // queue submissions
+    uint64_t plan_count;         // plans alive
+    uint64_t pool_bytes;         // device memory held from the driver
+    uint64_t used_bytes;         // of which tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations asked from the driver
+<<<<<<< HEAD
+    uint64_t compiler_loads;     // times the Slang library was opened
+=======
     uint64_t compiler_loads;  // times the Slang library was opened
+    uint64_t driver_bytes;    // memory held from the driver: the pool's, and that of parameters, uploads and downloads
+    uint64_t recordings;      // into an engine's command buffers, not reported by spy_vk_recording_finished() yet
+    uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
+>>>>>>> frames
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);

@@ -52,22 +52,26 @@
 //
 // One file of a program says `#define SLANGPY_IMPLEMENTATION` before it includes the headers; all others
 // include them without it. That one file is C11 or C++17 and later; declarations are C99 and C++11. It needs
-// on the include path stb_ds.h and, for slangpy_vk.h, volk.h and vulkan/vulkan.h (Debian: libstb-dev,
-// libvulkan-volk-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not
-// linked.
+// on the include path stb_ds.h and, for slangpy_vk.h, vulkan/vulkan.h of version 1.3.204 or later (Debian:
+// libstb-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not linked.
 //
-// In that file our headers come before vulkan.h, volk.h and stb_ds.h; a wrong order is an #error. Our copies
-// of stb_ds and volk carry other names, so a program may use its own in any file, and may link libvulkan.
+// Give the implementation a file of its own that holds these two lines only. It takes seconds to compile, and
+// there it compiles once. In any other file of the program vulkan.h, volk.h (any version) and stb_ds.h may
+// stand before or after our headers, and the program may link libvulkan: our copy of stb_ds carries other
+// names, and Vulkan's functions are in structs of ours. If the implementation shares its file after all, our
+// headers come before stb_ds.h (a wrong order is an #error), and a volk.h after them needs VK_NO_PROTOTYPES
+// before them, as it does after any vulkan.h.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
 // or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
-// SPY_ARGS in C is a compound literal: `spy_args a = SPY_ARGS(...)` is good until the end of its block. In
-// C++ it is a temporary that holds the arguments: keep it by `auto list = SPY_ARGS(...)`, never by spy_args,
-// and a list of fields that is inside a kept list needs an `auto` of its own. Descs are filled by assignment
-// there.
+// SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
+// spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
+// stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
+// to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
+// which would dangle, does not compile. Descs are filled by assignment in C++.
 //
 // >>guide 3: devices
 //
@@ -274,14 +278,16 @@
 // >>guide 13: bringing your own Vulkan
 //
 // Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
+<<<<<<< HEAD
+// spy_vk_required_features lists, which spy_vk_fill_features turns on in the engine's VkPhysicalDeviceFeatures2 chain;
+// optional features that were turned on are named in spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
+=======
 // spy_vk_required_features lists; optional features that were turned on are named in
-// spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
+// spy_vk_desc.enabled_features: others count as missing, since Vulkan does not tell what a VkDevice has enabled. Give lock_queue and unlock_queue if other threads use the queue.
+>>>>>>> frames
 // spy_vk_create_tensor makes a tensor over a VkBuffer.
 //
-// spy_vk_set_command_buffer records the following calls into a command buffer of the engine; NULL ends that.
-// The engine submits it and, once it has been executed, calls spy_vk_external_submit_finished. Until then
-// reads of these results return SPY_ERROR_NOT_READY, so calls recorded this way must not have results into
-// host memory. Barriers between our work and the engine's own commands are the engine's.
+// Calls can be recorded into the engine's own command buffers: guide 24.
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 // examples/04_engine_vulkan has it all.
 //
@@ -554,3 +560,31 @@
 // by float atomics, or a second dispatch where the device or the type has none. Their order, and so their last
 // bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward
 // calls with further options, in command lists too; spy_explain_call shows the kernel.
+//
+// >>guide 24: frames of an engine
+//
+// An engine that records its own command buffers has the library's work recorded into them:
+//
+//     f->id = spy_vk_begin_recording(dev, f->commands);  // begun by the engine, outside a render pass
+//     spy_tensor_write(x, data, size);                   // uploads and calls go into f->commands
+//     spy_call_prepared(ready, args);
+//     spy_vk_end_recording(dev);                         // the engine records on, ends and submits it
+//     ...
+//     vkWaitForFences(device, 1, &f->fence, ...);        // when the slot comes round again, one or two frames later
+//     spy_vk_recording_finished(dev, f->id);             // its memory is free, its results can be read
+//
+// The GPU works at a recording later, so what it uses is kept until the engine has reported its id: uploaded data and
+// parameters, temporaries, tensors that were released meanwhile, kernels. Each recording keeps its own, so that two or three
+// frames can be in flight: report an id when the fence of its submission has been signalled, ids in their order, each once. A
+// command buffer that was thrown away instead of submitted is reported too. What is not reported stays in use;
+// spy_get_device_stats() counts the recordings that are not (.recordings) and the memory that waits for them
+// (.recording_bytes); the log warns at 64. A frame that uploads what the last ones did takes no new memory from the driver.
+//
+// Command buffers go to the device's queue in the order of their recordings. Barriers between our calls are ours, also from
+// one recording to the next; those between our calls and the engine's own commands are the engine's, for results that the
+// engine reads SHADER_WRITE to whatever it does.
+//
+// Calls inside a recording cannot have results in host memory: give them a tensor, and read it when the id was
+// reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside recordings are the
+// library's own submissions as ever, also while frames are in flight, and can be read at once. One that depends on a
+// recording comes after the engine has submitted it. examples/04_engine_vulkan has two frames in flight.

@@ -82,7 +82,7 @@ SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
-#define SPYI_COPY_PIECES 16u // that wait or are being copied
+#define SPYI_COPY_PIECES 16u  // that wait or are being copied
 
 typedef struct spyi_copy_piece {
     char *to;
@@ -134,7 +134,10 @@ SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+// Why the last of them failed on this thread, to be asked at once: "no such file".
+SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
+SPYI_FN bool spyi_folder_exists(const char *path);
 // A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
@@ -183,8 +186,9 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress and desc.blocking
-SPYI_FN void spyi_block(spyi_context *ctx, bool begins);                    // tells desc.blocking
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
+                       bool finished);                   // tells desc.progress and desc.blocking
+SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
 
 // desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);

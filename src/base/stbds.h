@@ -5,6 +5,7 @@
 #define SPYI_BASE_STBDS_H
 
 #include "base/stbds_names.h"
+#include <stddef.h>
 
 #ifdef INCLUDE_STB_DS_H
 #error                                                                                                       \
@@ -34,6 +35,16 @@
 #error                                                                                                       \
     "slangpy.h needs stb_ds.h on the include path (Debian: apt install libstb-dev, then -I/usr/include/stb)"
 #endif
+#endif
+// The hash of stb_ds.h shifts a byte into the sign bit of an int, at which UBSan stops the program. An attribute of an earlier
+// declaration also holds for the definition.
+#if defined(STB_DS_IMPLEMENTATION) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 8))
+#ifdef __cplusplus
+extern "C"
+#endif
+    __attribute__((no_sanitize("shift"))) size_t
+    stbds_hash_bytes(void *p, size_t len, size_t seed);
+__attribute__((no_sanitize("shift"))) static size_t stbds_siphash_bytes(void *p, size_t len, size_t seed);
 #endif
 #ifdef SPYI_STB_FOLDER
 #include <stb/stb_ds.h>

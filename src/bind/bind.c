@@ -34,7 +34,7 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
 }
 
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
-                                bool in, bool out) {
+                                 bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
         uint32_t capacity = a->leaf_capacity ? a->leaf_capacity * 2 : 16;
@@ -78,7 +78,7 @@ SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, s
 
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
-                          const char *hint) {
+                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
     spyi_add_other_struct(a, v, &got);
@@ -128,9 +128,10 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
     if (v->whole && leaf->batch_rank)
-        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
-                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+        return spyi_no(
+            a, SPY_ERROR_SHAPE_MISMATCH,
+            "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+            leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -365,16 +366,16 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
             spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
                           fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
-            good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
-                                   spyi_text_str(&field_path), in, out, &children[f]);
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name, spyi_text_str(&field_path), in,
+                                   out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
     a->constant = constant;
     for (uint32_t f = 0; good && f < field_count; f++)
         if (children[f] < 0)
-            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
-                           fields[f].name, type->display);
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
+                           type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
         for (uint32_t f = 0; good && f < field_count; f++) {
@@ -441,7 +442,8 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
                              : spyi_kind_takes(type)      ? spyi_kind_takes(type)
                                                           : "; this kind of parameter cannot be passed");
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
-    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD)) return false;
+    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
+        return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
@@ -543,17 +545,35 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
+// The arguments that are for parameters: all but `_result`.
+static uint32_t spyi_count_arguments(const spyi_values *values) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
+        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
+    return count;
+}
+
+// An argument's name is unknown: the reason names the parameter, or `_result`, that is spelled most like it.
+static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, const char *name) {
+    spyi_text nearest = { NULL, 0, 0 };
+    spyi_near near_names;
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = name;
+    for (uint32_t p = 0; p < signature->param_count; p++)
+        spyi_near_offer(&near_names, signature->params[p].name);
+    if (signature->result->kind != SPYI_TYPE_VOID) spyi_near_offer(&near_names, "_result");
+    spyi_near_text(&near_names, &nearest);
+    spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'%s", name, spyi_text_str(&nearest));
+    spyi_text_free(&nearest);
+    return false;
+}
+
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
-                             int32_t *result) {
+                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
     for (uint32_t p = 0; p < n; p++) of_param[p] = -1;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
-        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
-    if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -568,9 +588,11 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
+            if (p == n) return spyi_no_parameter(a, signature, name);
         } else {
-            position++;
+            if (position++ >= n)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n,
+                               spyi_count_arguments(values));
         }
         if (of_param[p] >= 0)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
@@ -594,7 +616,7 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 }
 
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
-                             const int32_t *of_param, int32_t result) {
+                              const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;

@@ -276,7 +276,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_attempt attempt, winner;
     spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
-    uint32_t fitting = 0;
+    uint32_t fitting = 0, built_in = 0;
     bool sized = false;
     if (n == 0) {
         spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
@@ -303,8 +303,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
-            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
-                          spyi_text_str(&attempt.reason));
+            built_in += signature->built_in;
+            if (!signature->built_in)
+                spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
+                              spyi_text_str(&attempt.reason));
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
@@ -375,6 +377,9 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
+        if (built_in)
+            spyi_text_add(error, "\n    nor %u overload%s of Slang's own '%s'", built_in,
+                          built_in == 1 ? "" : "s", function->name);
         if (generic_failed && function->overloads.items[0].callee == SPYI_CALLEE_FUNCTION)
             spyi_add_compiler_notes(function, values, error);
     }

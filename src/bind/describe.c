@@ -93,14 +93,14 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         spy_shape shape;
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
+        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
         int64_t count = spyi_shape_count(&shape);
-        if (count < 0)
+        if (!spyi_shape_holds(&shape, v->type))
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its shape has a negative or too large size");
         if (count > 0 && !arg->value.data)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a host array, got NULL");
-        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
         v->rank = (uint8_t)arg->count;
         v->dims = arg->dims;
         return SPY_OK;

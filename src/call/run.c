@@ -189,7 +189,7 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *v
 
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
-    if (!s->list && !s->device->base->deferred) return SPY_OK;
+    if (!s->list && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))

@@ -76,5 +76,15 @@ void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
     if (root) spyi_sl_near_walk(unit, &near_names, root, "", 0);
     spyi_global_unlock();
-    spyi_near_text(&near_names, out);
+    bool declared = near_names.count && strcmp(near_names.names[0], name) == 0;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_near_text(&near_names, &text);
+    if (declared)
+        spyi_text_add(
+            out,
+            ": it declares one, but '%s' is a word of the Slang language, so that no expression can call "
+            "it; give the function another name",
+            name);
+    else spyi_text_add(out, "%s", spyi_text_str(&text));
+    spyi_text_free(&text);
 }

@@ -106,6 +106,7 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
             spyi_text_free(&why);
         }
     }
+    if (found && loading) loading->unit->has_visibility |= spyi_source_has_visibility(&text);
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
         *out = compiler->library->slang_createBlob(text.data, text.size);
@@ -309,7 +310,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
                       : NULL;
         if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
     }
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_sources sources = { unit->compiler, unit->path, unit->precompiled ? NULL : content };
+    spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     spyi_sl_blob_free(&blob);
     return module;
 }
@@ -363,7 +365,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi
     }
     live->link_count = (uint32_t)unit->link_count;
     if (live->module) live->layout = live->module->v->getLayout(live->module, 0, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (!live->layout) {
         if (live->module)
             spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
@@ -543,6 +545,7 @@ static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_t
         if (status != SPY_OK) return status;
         place = unit->path;
     }
+    unit->has_visibility = unit->precompiled || spyi_source_has_visibility(content);
     if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
         spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
         return SPY_ERROR_COMPILE;

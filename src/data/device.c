@@ -26,9 +26,19 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
+    const char *expected = spyi_kind_name((uint32_t)kind);
+    const spyi_object *o = (const spyi_object *)object;
+    if (!o)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
+                     spyi_kind_name(o->kind));
+}
+
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
-    const char *expected = spyi_kind_name((uint32_t)kind);
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
         if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
@@ -39,12 +49,7 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
                          "%s: another thread is using device '%s'; calls on one device must take turns",
                          function, device->ctx.label);
     }
-    if (!o)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
-                     spyi_kind_name(o->kind));
+    return spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_leave(const void *object) {
@@ -61,9 +66,7 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
     spyi_object *o = spyi_as(object, kind);
     if (o) spyi_atomic_add(&o->references, 1);
-    else
-        spyi_fail(NULL, object ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the %s %s", function,
-                  spyi_kind_name((uint32_t)kind), object ? "has been released" : "is NULL");
+    else spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_object_release(spyi_object *object) {
@@ -129,7 +132,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
-    if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
+    if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
@@ -203,6 +206,10 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
+    } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
+        status = SPY_ERROR_IO;
+        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'",
+                      desc->dump_directory);
     } else if (!desc->backend) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
@@ -285,6 +292,7 @@ spy_submit_id spy_flush(spy_device *device) {
     return id;
 }
 
+// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spyi_block(&device->ctx, true);
@@ -292,8 +300,9 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (status == SPY_OK) spyi_print_deliver(device);
-    return status;
+    if (status != SPY_OK) return status;
+    spyi_print_deliver(device);
+    return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
 spy_status spy_wait(spy_device *device) {
@@ -353,6 +362,8 @@ spy_status spy_trim(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    if (status == SPY_ERROR_NOT_READY && !device->base->recording)
+        status = SPY_OK; // recordings keep what they use
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
     return status;
@@ -363,7 +374,12 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     if (entered != SPY_OK) return entered;
     spy_status status = SPY_OK;
     char *copy = directory ? spyi_strdup(directory) : NULL;
-    if (directory && !copy) {
+    if (directory && !spyi_folder_exists(directory)) {
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_IO,
+                      "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
+        free(copy);
+    } else if (directory && !copy) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
     } else {
@@ -380,7 +396,7 @@ spy_device_info spy_get_device_info(const spy_device *device) {
     spy_device_info info;
     memset(&info, 0, sizeof info);
     if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
-    else spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_get_device_info: expected a device");
+    else spyi_refuse_object(device, SPYI_KIND_DEVICE, "spy_get_device_info");
     return info;
 }
 
@@ -405,6 +421,9 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     stats.barriers = device->base->stats.barriers;
     stats.submits = device->base->stats.submits;
     stats.driver_allocations = device->base->stats.driver_allocations;
+    stats.driver_bytes = device->base->stats.driver_bytes;
+    stats.recordings = device->base->stats.recordings;
+    stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
     stats.pool_bytes = device->pool.held_bytes;
     stats.used_bytes = device->pool.used_bytes;
     stats.compiler_loads = spyi_compiler_loads(device->compiler);

@@ -17,11 +17,13 @@ struct spyi_storage {
     uint64_t write_epoch, write_begin, write_end;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
+    uint64_t
+        held_submit; // ... in somebody else's command buffer: it keeps the block from being used again; 0: none
     int32_t references;    // tensors on it, guarded by the device's busy flag
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;     // in a free list, or in the list of imported ones
+    spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
 };
 
 typedef struct spyi_slab {
@@ -37,25 +39,27 @@ typedef struct spyi_pool {
     spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
     spyi_slab *slabs[2];
     spyi_storage *imported;
+    spyi_storage *waiting; // freed, but used by recordings that have not been reported as executed
     uint64_t held_bytes, used_bytes;
+    uint64_t waiting_bytes; // of the former; part of neither of the latter's free blocks nor of used_bytes
 } spyi_pool;
 
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    uint64_t serial;                 // never again another tensor of the device, nor this one after it changed
-    const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;           // of element 0 in the storage
+    uint64_t serial;          // never again another tensor of the device, nor this one after it changed
+    const spyi_type *type;    // element
+    spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
+    uint64_t offset_bytes;    // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
     int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
     spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
-    int64_t grad_shift[2];       // of a view being made: bytes from its elements to those of its parent's gradients
-    const spyi_type *grad_type;  // ... the parent's element type
-    bool grads_follow;           // ... the gradients are to be seen in the same way
+    int64_t grad_shift[2]; // of a view being made: bytes from its elements to those of its parent's gradients
+    const spyi_type *grad_type; // ... the parent's element type
+    bool grads_follow;          // ... the gradients are to be seen in the same way
 };
 
 // Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
@@ -86,7 +90,7 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    uint32_t id; // part of the plan key
+    uint32_t id;              // part of the plan key
     spyi_overloads overloads; // none: gone with a reload
     spyi_entry entry;         // once it has been dispatched
     bool entry_known;
@@ -147,8 +151,9 @@ struct spy_device {
 // A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
-SPYI_FN void spyi_pool_give(spy_device *device,
-                            spyi_storage *storage); // no waiting: later users are ordered by hazards
+SPYI_FN void spyi_pool_give(
+    spy_device *device,
+    spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -204,7 +209,16 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
-SPYI_FN int64_t spyi_shape_count(const spy_shape *shape); // -1: negative size or more than 2^62 elements
+// A shape stands for at most this many bytes, also where broadcasting repeats elements: sums and products of sizes,
+// offsets and strides then fit into 63 bits, and no place that computes with them has to look again.
+#define SPYI_MOST_BYTES ((int64_t)1 << 60)
+SPYI_FN int64_t
+spyi_shape_count(const spy_shape *shape); // -1: negative size or more than SPYI_MOST_BYTES elements
+// Whether elements of that type, in host or device layout, stay within SPYI_MOST_BYTES, and no size is negative.
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
+// Says why spyi_shape_holds() said no; `name`: what the shape is, "desc.shape".
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error);
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
 // A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,

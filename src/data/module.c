@@ -204,6 +204,15 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
             if (!explained) spyi_unit_near_names(module->unit, name, &error);
             spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
                       module->name, name, explained ? ": " : "", spyi_text_str(&error));
+        } else if (spyi_unit_is_private(module->unit, name)) {
+            spyi_overloads_free(&overloads);
+            spyi_fail(
+                ctx, SPY_ERROR_NOT_FOUND,
+                "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+                "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+                "function, before its struct if it is a method, and before the fields and types that calls "
+                "use",
+                function, name, module->name);
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {
@@ -227,11 +236,15 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
 }
 
 const char *spy_function_name(const spy_function *function) {
-    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->name : "";
+    if (spyi_as(function, SPYI_KIND_FUNCTION)) return function->name;
+    spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_function_name");
+    return "";
 }
 
 spy_module *spy_function_module(const spy_function *function) {
-    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->module : NULL;
+    if (spyi_as(function, SPYI_KIND_FUNCTION)) return function->module;
+    spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_function_module");
+    return NULL;
 }
 
 bool spy_has_type(spy_module *module, const char *name) {

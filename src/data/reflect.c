@@ -110,6 +110,8 @@ const spy_decl *spy_find_decl(spy_module *module, const char *path) {
 }
 
 const spy_decl *spy_next_overload(const spy_decl *decl) {
+    if (!decl)
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_next_overload: expected a declaration, got NULL");
     if (!decl || !decl->parent) return NULL;
     const spy_decl *end = decl->parent->children + decl->parent->child_count;
     for (const spy_decl *next = decl + 1; next < end; next++)
@@ -118,6 +120,9 @@ const spy_decl *spy_next_overload(const spy_decl *decl) {
 }
 
 const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) {
+    if (!decl || !name)
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_find_attribute: expected %s, got NULL",
+                  decl ? "an attribute's name" : "a declaration");
     for (uint32_t i = 0; decl && name && i < decl->attribute_count; i++)
         if (strcmp(decl->attributes[i].name, name) == 0) return &decl->attributes[i];
     return NULL;
