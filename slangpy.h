@@ -287,13 +287,9 @@
 // >>guide 13: bringing your own Vulkan
 //
 // Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
-<<<<<<< HEAD
 // spy_vk_required_features lists, which spy_vk_fill_features turns on in the engine's VkPhysicalDeviceFeatures2 chain;
-// optional features that were turned on are named in spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
-=======
-// spy_vk_required_features lists; optional features that were turned on are named in
-// spy_vk_desc.enabled_features: others count as missing, since Vulkan does not tell what a VkDevice has enabled. Give lock_queue and unlock_queue if other threads use the queue.
->>>>>>> frames
+// optional features that were turned on are named in spy_vk_desc.enabled_features: others count as missing, since
+// Vulkan does not tell what a VkDevice has enabled. Give lock_queue and unlock_queue if other threads use the queue.
 // spy_vk_create_tensor makes a tensor over a VkBuffer.
 //
 // Calls can be recorded into the engine's own command buffers: guide 24.
@@ -929,14 +925,10 @@ typedef struct spy_device_stats {
     uint64_t pool_bytes;         // device memory held from the driver
     uint64_t used_bytes;         // of which tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations asked from the driver
-<<<<<<< HEAD
-    uint64_t compiler_loads;     // times the Slang library was opened
-=======
     uint64_t compiler_loads;  // times the Slang library was opened
     uint64_t driver_bytes;    // memory held from the driver: the pool's, and that of parameters, uploads and downloads
     uint64_t recordings;      // into an engine's command buffers, not reported by spy_vk_recording_finished() yet
     uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
->>>>>>> frames
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);

@@ -134,16 +134,6 @@ int main(void) {
     spy_module *mod = spy_load_module(dev, &(spy_module_desc){ .path = EXAMPLE_FOLDER "wave.slang" });
     spy_function *wave = spy_find_function(mod, "wave");
 
-<<<<<<< HEAD
-    // 4. A tensor over the engine's buffer, and one of the library's for the input.
-    float x[POINTS];
-    for (int i = 0; i < POINTS; i++) x[i] = (float)i / POINTS;
-    spy_tensor *xs = spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(POINTS), .data = x });
-    spy_tensor_desc heights_desc = { .shape = SPY_SHAPE(POINTS) };
-    spy_tensor *heights = spy_vk_create_tensor(dev, (uint64_t)buffer, 0, sizeof x, &heights_desc);
-    const spy_arg items[] = { spy_arg_tensor("x", xs), spy_arg_f32("time", 1), spy_arg_tensor("_result", heights) };
-    spy_args args = { items, sizeof items / sizeof *items }; // a list that is kept has a name; SPY_ARGS is for one call
-=======
     // 4. For each frame in flight a command buffer, a fence, and a tensor over a buffer of the engine's.
     frame frames[IN_FLIGHT] = { 0 };
     spy_tensor *xs = spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(POINTS) });
@@ -159,7 +149,6 @@ int main(void) {
         spy_tensor_desc heights_desc = { .shape = SPY_SHAPE(POINTS) };
         f->heights = spy_vk_create_tensor(dev, (uint64_t)f->buffer, 0, sizeof x, &heights_desc);
     }
->>>>>>> frames
 
     // 5. Compile before the first frame, so that no frame waits (`.async` would do it on another thread).
     spy_prepared *ready = spy_prepare(wave, SPY_ARGS(spy_arg_tensor("x", xs), spy_arg_f32("time", 0),

@@ -155,14 +155,10 @@ typedef struct spy_device_stats {
     uint64_t pool_bytes;         // device memory held from the driver
     uint64_t used_bytes;         // of which tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations asked from the driver
-<<<<<<< HEAD
-    uint64_t compiler_loads;     // times the Slang library was opened
-=======
     uint64_t compiler_loads;  // times the Slang library was opened
     uint64_t driver_bytes;    // memory held from the driver: the pool's, and that of parameters, uploads and downloads
     uint64_t recordings;      // into an engine's command buffers, not reported by spy_vk_recording_finished() yet
     uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
->>>>>>> frames
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);

@@ -278,13 +278,9 @@
 // >>guide 13: bringing your own Vulkan
 //
 // Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
-<<<<<<< HEAD
 // spy_vk_required_features lists, which spy_vk_fill_features turns on in the engine's VkPhysicalDeviceFeatures2 chain;
-// optional features that were turned on are named in spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
-=======
-// spy_vk_required_features lists; optional features that were turned on are named in
-// spy_vk_desc.enabled_features: others count as missing, since Vulkan does not tell what a VkDevice has enabled. Give lock_queue and unlock_queue if other threads use the queue.
->>>>>>> frames
+// optional features that were turned on are named in spy_vk_desc.enabled_features: others count as missing, since
+// Vulkan does not tell what a VkDevice has enabled. Give lock_queue and unlock_queue if other threads use the queue.
 // spy_vk_create_tensor makes a tensor over a VkBuffer.
 //
 // Calls can be recorded into the engine's own command buffers: guide 24.

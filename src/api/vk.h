@@ -50,7 +50,6 @@ typedef struct spy_vk_requirements {
 
 spy_vk_requirements spy_vk_required_features(void);
 
-<<<<<<< HEAD
 #define SPY_VK_MAX_FEATURES 64
 
 // The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
@@ -72,16 +71,6 @@ typedef struct spy_vk_features {
 //     desc.enabled_features = on.names, desc.enabled_feature_count = on.count;
 spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
 
-// Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our
-// own; NULL ends that. What we recorded before is submitted first; the engine submits its buffer before it
-// makes further calls that depend on it, to the same queue, and keeps it alive. Uploads are recorded into it
-// too. Barriers between the engine's commands and ours are the engine's. What was recorded counts as
-// finished, for memory reuse and reads, once the engine has said so by spy_vk_external_submit_finished(); to
-// wait for it earlier is SPY_ERROR_NOT_READY.
-spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
-// All work recorded so far into engine command buffers has been executed.
-spy_status spy_vk_external_submit_finished(spy_device *device);
-=======
 // >>recordings: calls that go into an engine's command buffers
 
 // Names one recording of a device; 0: none.
@@ -104,7 +93,6 @@ spy_status spy_vk_end_recording(spy_device *device);
 // turn, or that this device has not given. Never waits. Threads: one at a time.
 // spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
 spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
->>>>>>> frames
 
 // Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);

@@ -427,7 +427,6 @@ static void test_null(void **state) {
             fail();                                                                                           \
         }                                                                                                     \
     } while (0)
-<<<<<<< HEAD
     IS_NULL_ERROR(spy_create_device, (NULL));
     IS_NULL_ERROR(spy_flush, (NULL));
     IS_NULL_ERROR(spy_wait, (NULL));
@@ -455,8 +454,9 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_call_prepared, (NULL, SPY_NO_ARGS));
     IS_NULL_ERROR(spy_retain_tensor, (NULL));
     IS_NULL_ERROR(spy_retain_module, (NULL));
-    IS_NULL_ERROR(spy_vk_set_command_buffer, (NULL, NULL));
-    IS_NULL_ERROR(spy_vk_external_submit_finished, (NULL));
+    IS_NULL_ERROR(spy_vk_begin_recording, (NULL, NULL));
+    IS_NULL_ERROR(spy_vk_end_recording, (NULL));
+    IS_NULL_ERROR(spy_vk_recording_finished, (NULL, 1));
     IS_NULL_ERROR(spy_vk_wait_semaphore, (NULL, 0, 0));
     IS_NULL_ERROR(spy_vk_signal_semaphore, (NULL, 0, 0));
     IS_NULL_ERROR(spy_vk_create_tensor, (NULL, 0, 0, 0, NULL));
@@ -525,46 +525,6 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_function_module, (NULL));
     IS_NULL_ERROR(spy_next_overload, (NULL));
     IS_NULL_ERROR(spy_find_attribute, (NULL, "name"));
-=======
-    IS_NULL_ERROR(spy_create_device(NULL));
-    spy_device_desc no_backend;
-    memset(&no_backend, 0, sizeof no_backend);
-    assert_null(spy_create_device(&no_backend));
-    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device", "backend");
-    IS_NULL_ERROR(spy_flush(NULL));
-    IS_NULL_ERROR(spy_wait(NULL));
-    IS_NULL_ERROR(spy_wait_for_submit(NULL, 0, 0));
-    IS_NULL_ERROR(spy_add_close_callback(NULL, NULL, NULL));
-    IS_NULL_ERROR(spy_trim(NULL));
-    IS_NULL_ERROR(spy_load_module(NULL, NULL));
-    IS_NULL_ERROR(spy_find_function(NULL, "f"));
-    IS_NULL_ERROR(spy_type_size_bytes(NULL, "float"));
-    IS_NULL_ERROR(spy_create_tensor(NULL, NULL));
-    IS_NULL_ERROR(spy_tensor_read(NULL, &f, 4));
-    IS_NULL_ERROR(spy_tensor_write(NULL, &f, 4));
-    IS_NULL_ERROR(spy_tensor_fill(NULL, 0));
-    IS_NULL_ERROR(spy_create_view(NULL, NULL));
-    IS_NULL_ERROR(spy_create_broadcast(NULL, one));
-    IS_NULL_ERROR(spy_create_slice(NULL, 0, 0, 1, 1));
-    IS_NULL_ERROR(spy_create_select(NULL, 0, 0));
-    IS_NULL_ERROR(spy_create_transpose(NULL, SPY_DIMS(0)));
-    IS_NULL_ERROR(spy_tensor_point_to(NULL, NULL));
-    IS_NULL_ERROR(spy_call(NULL, SPY_NO_ARGS));
-    IS_NULL_ERROR(spy_time_call(NULL, SPY_NO_ARGS, NULL, &ns));
-    IS_NULL_ERROR(spy_explain_call(NULL, SPY_NO_ARGS, NULL, NULL, 0));
-    IS_NULL_ERROR(spy_prepare(NULL, SPY_NO_ARGS, NULL));
-    IS_NULL_ERROR(spy_prepared_ready(NULL));
-    IS_NULL_ERROR(spy_call_prepared(NULL, SPY_NO_ARGS));
-    IS_NULL_ERROR(spy_retain_tensor(NULL));
-    IS_NULL_ERROR(spy_retain_module(NULL));
-    IS_NULL_ERROR(spy_vk_begin_recording(NULL, NULL));
-    IS_NULL_ERROR(spy_vk_end_recording(NULL));
-    IS_NULL_ERROR(spy_vk_recording_finished(NULL, 1));
-    IS_NULL_ERROR(spy_vk_wait_semaphore(NULL, 0, 0));
-    IS_NULL_ERROR(spy_vk_signal_semaphore(NULL, 0, 0));
-    IS_NULL_ERROR(spy_vk_create_tensor(NULL, 0, 0, 0, NULL));
-    IS_NULL_ERROR(spy_vk_get_tensor_buffer(NULL, &ns, &ns));
->>>>>>> frames
     // Questions answer with nothing.
     assert_true(spy_get_device_info(NULL).backend == NULL && spy_get_device_info(NULL).memory_bytes == 0);
     assert_int_equal(spy_get_tensor_info(NULL).element_count, 0);
