@@ -112,8 +112,25 @@ void *spyp_error_behind(const char *format, ...) {
     return NULL;
 }
 
+// Behind the error for a value of no kind that can be an argument: what the parameter's type is.
+static void spyp_add_expected(spyp_call *call, const char *name, Py_ssize_t position) {
+    PyObject *type, *value, *trace, *expected;
+    if (call->foreign || !PyErr_ExceptionMatches(PyExc_TypeError) || !(expected = spyp_argument_types(call->function, name, position))) return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *text = PyObject_Str(value), *all = NULL;
+    const char *words = text ? spyp_utf8(text) : NULL;
+    if (words && strncmp(words, "Unsupported type <", 18) == 0) all = spyp_format("%U; expected %U", text, expected);
+    PyErr_Restore(type, value, trace);
+    if (all) PyErr_SetObject(PyExc_TypeError, all);
+    Py_XDECREF(text);
+    Py_XDECREF(all);
+    Py_DECREF(expected);
+}
+
 static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t position) {
     if (!name) name = spyp_argument_name(call->function, position);
+    spyp_add_expected(call, name, position);
     if (name) spyp_error_prefix(call, "%U: argument '%s': ", call->function->name, name);
     else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
 }
@@ -204,6 +221,12 @@ static int spyp_result_kind(spyp_invocation *in) {
     return -1;
 }
 
+// Whether an argument is a number, or numbers that cannot be written.
+static bool spyp_is_constant(const spy_arg *arg) {
+    bool number = arg->kind == SPY_ARG_BOOL || arg->kind == SPY_ARG_INT || arg->kind == SPY_ARG_UINT || arg->kind == SPY_ARG_FLOAT;
+    return number || (arg->kind == SPY_ARG_ARRAY && arg->direction == SPY_DIRECTION_DEFAULT);
+}
+
 static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
     PyObject *given = in->result;
     spyp_chain *chain = in->call.function->chain;
@@ -212,6 +235,11 @@ static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
                  : reference ? spyp_convert_ref_out(&in->call, given, arg)
                              : spyp_convert_here(&in->call, given, "_result", arg);
     arg->name = "_result";
+    if (status == 0 && in->call.mode != SPY_CALL_BACKWARD && spyp_is_constant(arg)) {
+        PyErr_Format(spyp.type_error, "expected 'numpy', 'tensor', Tensor, NDBuffer, or what can be written: a Tensor, a ValueRef or a writable array, got %R",
+                     (PyObject *)Py_TYPE(given));
+        status = -1;
+    }
     if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);
     if (status < 0) spyp_add_argument(&in->call, "_result", 0);
     return status;
@@ -315,13 +343,27 @@ static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ss
     return 0;
 }
 
+static int spyp_take_thread_count(spyp_invocation *in) {
+    spy_shape *shape = &in->options.thread_count;
+    if (spyp_shape_parse(in->thread_count, "argument '_thread_count'", shape) < 0) return -1;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] >= 0) continue;
+        PyErr_Format(PyExc_ValueError, "argument '_thread_count': expected sizes from 0 on, got %lld", (long long)shape->dims[i]);
+        return -1;
+    }
+    return 0;
+}
+
 static int spyp_take_options(spyp_invocation *in) {
     spyp_function *f = in->call.function;
     if (!f->chain && !in->append_to && !in->thread_count) return 0;
     memset(&in->options, 0, sizeof in->options);
     in->has_options = true;
     if (spyp_chain_options(&in->call, &in->options) < 0) return -1;
-    if (in->thread_count && spyp_shape_parse(in->thread_count, "_thread_count", &in->options.thread_count) < 0) return -1;
+    if (in->thread_count && spyp_take_thread_count(in) < 0) {
+        spyp_error_prefix(&in->call, "%U: ", f->name);
+        return -1;
+    }
     if (in->append_to && !(in->options.append_to = spyp_encoder_list(in->append_to, f->module->device))) {
         spyp_error_prefix(&in->call, "%U: argument '_append_to': ", f->name);
         return -1;

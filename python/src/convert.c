@@ -452,6 +452,10 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyFloat_Check(object)) return &spyp_converter_table[FLOAT];
     if (PyDict_Check(object)) return &spyp_converter_table[STRUCT];
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
+    if (PyBytes_Check(object)) { // text of another day: its bytes are no numbers until somebody says so
+        PyErr_Format(PyExc_TypeError, "Unsupported type %R: numpy.frombuffer(value, dtype) says which numbers its bytes are", (PyObject *)Py_TYPE(object));
+        return NULL;
+    }
     if (spyp_is_array(object)) return &spyp_converter_table[ARRAY];
     if (!class_itself && (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__"))) return &spyp_converter_table[NUMBER];
     if (!class_itself && (PyObject_HasAttrString(object, "device_address") || PyObject_HasAttrString(object, "data_ptr")))

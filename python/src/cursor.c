@@ -285,7 +285,7 @@ static PyObject *spyp_place_item(PyObject *self, PyObject *key) {
 static PyObject *spyp_place_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
+    const char *text = spyp_attribute_text(name);
     if (!text || strncmp(text, "__", 2) == 0 || strncmp(text, "_repr_", 6) == 0 ||
         strncmp(text, "_ipython_", 9) == 0)
         return NULL;

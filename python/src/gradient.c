@@ -376,8 +376,9 @@ static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *w
         if (((spyp_tensor *)given)->device == t->device) return Py_NewRef(given);
         return PyErr_Format(PyExc_ValueError, "%s: the tensor belongs to another device", what);
     }
-    if (!PyFloat_Check(given) && !PyLong_Check(given) && !PyList_Check(given) && !PyTuple_Check(given) && !spyp_is_array(given))
-        return PyErr_Format(PyExc_TypeError, "%s: expected a Tensor, an array, a list or a number, got %R", what, (PyObject *)Py_TYPE(given));
+    bool numbers = PyFloat_Check(given) || PyLong_Check(given) || PyList_Check(given) || PyTuple_Check(given);
+    if (!numbers && !PyDict_Check(given) && !spyp_is_array(given))
+        return PyErr_Format(PyExc_TypeError, "%s: expected a Tensor, an array, a list, a number or a dict, got %R", what, (PyObject *)Py_TYPE(given));
     PyObject *made = spyp_gradient_new(t), *array = NULL;
     if (!made) return NULL;
     if (PyList_Check(given) || PyTuple_Check(given)) {
@@ -477,6 +478,8 @@ static PyObject *spyp_tensor_get_grad(PyObject *self, void *which) {
     if (spyp_find_gradients(t) < 0) return NULL;
     PyObject *grad = (int)(intptr_t)which == SPYP_GRAD_IN ? t->grad_in : t->grad_out;
     if (!grad && (int)(intptr_t)which == SPYP_GRAD) grad = t->grad_in;
+    if (!grad && (int)(intptr_t)which == SPYP_GRAD)
+        return PyErr_Format(PyExc_AttributeError, "Tensor.grad: expected a tensor with gradients, got one without; with_grads() gives one that has some");
     return Py_NewRef(grad ? grad : Py_None);
 }
 
@@ -564,8 +567,8 @@ int spyp_gradient_ready(PyObject *module) {
     };
     static PyGetSetDef grads[] = {
         { "grad", spyp_tensor_get_grad, NULL,
-          "The gradient, a Tensor: grad_out, or else grad_in; None without gradients. Views have views of "
-          "it.",
+          "The gradient, a Tensor: grad_out, or else grad_in; AttributeError without gradients. Views have views "
+          "of it.",
           (void *)SPYP_GRAD },
         { "grad_in", spyp_tensor_get_grad, NULL,
           "The gradient that calls read, of their outputs going backward; or None.", (void *)SPYP_GRAD_IN },

@@ -101,27 +101,35 @@ static PyObject *spyp_struct_find(spyp_struct *s, PyObject *name) {
     return found;
 }
 
+static PyObject *spyp_struct_missing(spyp_struct *s, PyObject *name, PyObject *exception) {
+    PyObject *near_names = spyp_near_names(s->info->decl, name);
+    if (near_names) PyErr_Format(exception, "Type '%U' has no function or type named '%U'%U", s->name, name, near_names);
+    Py_XDECREF(near_names);
+    return NULL;
+}
+
+const char *spyp_attribute_text(PyObject *name) {
+    const char *text = spyp_utf8(name);
+    if (!text) PyErr_Format(PyExc_AttributeError, "no attribute has the name %R", name); // NUL and the like
+    return text;
+}
+
 static PyObject *spyp_struct_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
-    if (!text || strncmp(text, "__", 2) == 0) {
-        if (!text || strcmp(text, "__init") != 0) return NULL;
-    }
+    const char *text = spyp_attribute_text(name);
+    if (!text || (strncmp(text, "__", 2) == 0 && strcmp(text, "__init") != 0)) return NULL;
     PyErr_Clear();
     value = spyp_struct_find((spyp_struct *)self, name);
-    if (!value && !PyErr_Occurred())
-        PyErr_Format(PyExc_AttributeError, "Type '%U' has no function or type named '%U'", ((spyp_struct *)self)->name, name);
-    return value;
+    return value || PyErr_Occurred() ? value : spyp_struct_missing((spyp_struct *)self, name, PyExc_AttributeError);
 }
 
 static PyObject *spyp_struct_item(PyObject *self, PyObject *name) {
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Struct: expected a name in brackets, got %R", (PyObject *)Py_TYPE(name));
+    if (!spyp_utf8(name)) return spyp_error_behind("Struct: ");
     PyObject *value = spyp_struct_find((spyp_struct *)self, name);
-    if (!value && !PyErr_Occurred())
-        PyErr_Format(spyp.lookup_error, "Type '%U' has no function or type named '%U'", ((spyp_struct *)self)->name, name);
-    return value;
+    return value || PyErr_Occurred() ? value : spyp_struct_missing((spyp_struct *)self, name, spyp.lookup_error);
 }
 
 // Struct(...): its constructor.
@@ -359,7 +367,7 @@ static PyObject *spyp_module_missing(spyp_module *m, PyObject *name, PyObject *w
 static PyObject *spyp_module_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name), *why = NULL;
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
+    const char *text = spyp_attribute_text(name);
     if (!text || strncmp(text, "__", 2) == 0 || strncmp(text, "_repr_", 6) == 0 || strncmp(text, "_ipython_", 9) == 0) return NULL;
     PyErr_Clear();
     value = spyp_module_find_why((spyp_module *)self, name, &why);
@@ -370,6 +378,7 @@ static PyObject *spyp_module_item(PyObject *self, PyObject *name) {
     PyObject *why = NULL;
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Module: expected a name in brackets, got %R", (PyObject *)Py_TYPE(name));
+    if (!spyp_utf8(name)) return spyp_error_behind("Module: ");
     PyObject *value = spyp_module_find_why((spyp_module *)self, name, &why);
     return value ? value : spyp_module_missing((spyp_module *)self, name, why, spyp.lookup_error);
 }
@@ -379,6 +388,7 @@ static PyObject *spyp_module_find_kind(PyObject *self, PyObject *name, PyTypeObj
     PyObject *why = NULL;
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Module: expected the name of a %s, got %R", what, (PyObject *)Py_TYPE(name));
+    if (!spyp_utf8(name)) return spyp_error_behind("Module: ");
     PyObject *value = spyp_module_find_why((spyp_module *)self, name, &why);
     if (value && !PyObject_TypeCheck(value, kind)) {
         const char *is = PyObject_TypeCheck(value, spyp.function) ? "function" : PyObject_TypeCheck(value, spyp.struct_type) ? "type" : "constant";

@@ -64,6 +64,16 @@ int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data) {
     return -1;
 }
 
+int spyp_number_write(spy_dtype dtype, PyObject *value, void *data, const char *what) {
+    if (!PyFloat_Check(value) && !PyIndex_Check(value) && !PyObject_HasAttrString((PyObject *)Py_TYPE(value), "__float__")) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a number for %s, got %R", what, spy_dtype_name(dtype), (PyObject *)Py_TYPE(value));
+        return -1;
+    }
+    if (spyp_scalar_write(dtype, value, data) == 0) return 0;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) spyp_error_behind("%s: ", what);
+    return -1;
+}
+
 int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count, const char *what) {
     if (spy_convert_numbers(to, to_type, from, from_type, count) == SPY_OK) return 0;
     (void)spy_take_error(NULL);
@@ -149,11 +159,25 @@ static int spyp_write_items(spyp_module *module, const spy_type_info *info, PyOb
         status = !item     ? -1
                  : element ? spyp_value_write(module, element, item, data + (size_t)i * step, what)
                  : columns ? spyp_write_items(module, info, item, data + (size_t)i * step, columns, spy_dtype_size_bytes(scalar), NULL, scalar, 0, what)
-                           : spyp_scalar_write(scalar, item, data + (size_t)i * step);
+                           : spyp_number_write(scalar, item, data + (size_t)i * step, what);
         Py_XDECREF(item);
     }
     Py_XDECREF(value);
     return status;
+}
+
+// `items`: of a dict that has all fields, and more. Always -1.
+static int spyp_too_many_fields(const spy_type_info *info, PyObject *items, const char *what) {
+    Py_ssize_t n = PyTuple_Size(items) / 2;
+    PyObject *extra = NULL;
+    for (Py_ssize_t i = 0; !extra && i < n; i++) {
+        PyObject *key = PyTuple_GetItem(items, 2 * i);
+        bool known = PyUnicode_CompareWithASCIIString(key, "_type") == 0;
+        for (uint32_t f = 0; !known && f < info->field_count; f++) known = PyUnicode_CompareWithASCIIString(key, info->fields[f].name) == 0;
+        if (!known) extra = key;
+    }
+    PyErr_Format(PyExc_KeyError, "%s: %s has %u fields, got %zd; it has no field %R", what, info->name, info->field_count, n, extra ? extra : Py_None);
+    return -1;
 }
 
 static int spyp_write_struct(spyp_module *module, const spy_type_info *info, PyObject *value, char *data, const char *what) {
@@ -174,8 +198,7 @@ static int spyp_write_struct(spyp_module *module, const spy_type_info *info, PyO
         }
     }
     if (status == 0 && n != (Py_ssize_t)info->field_count + (spyp_item_named(items, "_type") != NULL)) {
-        PyErr_Format(PyExc_KeyError, "%s: %s has %u fields, got %zd", what, info->name, info->field_count, n);
-        status = -1;
+        status = spyp_too_many_fields(info, items, what);
     }
     Py_XDECREF(items);
     return status;
@@ -195,7 +218,7 @@ int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *v
     }
     switch (info->kind) {
     case SPY_TYPE_ENUM:
-    case SPY_TYPE_SCALAR: return spyp_scalar_write(info->dtype, value, data);
+    case SPY_TYPE_SCALAR: return spyp_number_write(info->dtype, value, data, what);
     case SPY_TYPE_VECTOR: return spyp_write_items(module, info, value, (char *)data, info->columns, scalar, NULL, info->dtype, 0, what);
     case SPY_TYPE_MATRIX:
         return spyp_write_items(module, info, value, (char *)data, info->rows, scalar * info->columns, NULL, info->dtype, info->columns, what);

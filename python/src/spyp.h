@@ -370,6 +370,9 @@ PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
 bool spyp_function_is(spyp_function *function, unsigned int trait);
 // What the parameter of that position is called; NULL: not known, or overloads do not agree. An error that is set stays.
 const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
+// The types that overloads have for a parameter, by its name or else by its position, as text: "int or float3"; a new reference, NULL
+// without an error: not known. An error that is set stays.
+PyObject *spyp_argument_types(spyp_function *function, const char *name, Py_ssize_t position);
 // The parameter of that position (the bound instance not counted) that `dict` has an entry for; borrowed, or NULL.
 PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
 int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what); // -1: it has no such parameter
@@ -397,6 +400,9 @@ const spyp_converter *spyp_extension_converter(PyObject *object);
 // What such a value is in memory (a new reference); NULL without an error: itself.
 PyObject *spyp_extension_value(PyObject *object);
 
+const char *spyp_attribute_text(PyObject *name); // as spyp_utf8(), with AttributeError. modules.c
+// ", did you mean 'a', 'b'?" of the names in a declaration (may be NULL) that are near to `name`, or ""; a new reference. names.c
+PyObject *spyp_near_names(const spy_decl *decl, PyObject *name);
 // The value of a constant or of an enum's case, by its path; NULL without an error: there is none. Inside the device. names.c
 PyObject *spyp_module_constant(spyp_module *module, const char *path);
 
@@ -406,6 +412,7 @@ PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const 
 PyObject *spyp_value_from(spyp_module *module, const spy_result *result); // a value; not a tensor
 PyObject *spyp_scalar_read(spy_dtype dtype, const void *data);
 int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data); // -1 with an error
+int spyp_number_write(spy_dtype dtype, PyObject *value, void *data, const char *what); // the same, whose errors begin with `what: `
 int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what);
 
 // >>tensors and arrays

@@ -85,7 +85,7 @@ static int spyp_tensor_fill_value(spyp_tensor *t, PyObject *value) {
     if (!element) PyErr_NoMemory();
     int status = !element ? -1
                  : type   ? spyp_value_write((spyp_module *)t->module, type, value, element, "Tensor.full: argument 'fill_value'")
-                          : spyp_scalar_write(info.dtype, value, element);
+                          : spyp_number_write(info.dtype, value, element, "Tensor.full: argument 'fill_value'");
     if (status == 0 && info.element_count && spy_tensor_fill_data(t->tensor, element, size) != SPY_OK) {
         spyp_raise(t->device);
         status = -1;
@@ -562,9 +562,12 @@ static int spyp_index_parse(PyObject *item, spy_index *index) {
             PyErr_Format(PyExc_TypeError, "Tensor: expected indices of int, slice, None or ..., got %R", (PyObject *)Py_TYPE(item));
             return -1;
         }
-        *index = spy_index_at(PyLong_AsLongLong(whole));
+        int overflow;
+        long long n = PyLong_AsLongLongAndOverflow(whole, &overflow);
+        *index = spy_index_at(n);
         Py_DECREF(whole);
-        if (PyErr_Occurred()) return -1;
+        if (overflow) PyErr_SetString(PyExc_IndexError, "Tensor: expected an index within a dimension, got one of more than 63 bits");
+        if (overflow) return -1;
     }
     return 0;
 }

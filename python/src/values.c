@@ -512,12 +512,41 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
     return f->traits & trait;
 }
 
+static bool spyp_has_this(const spy_decl *decl, bool bound) {
+    return decl->kind == SPY_DECL_METHOD && !(decl->flags & SPY_DECL_STATIC) && !bound;
+}
+
 // The name of an overload's parameter by its position, an instance first unless one is bound; NULL: it has fewer.
 static const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position) {
-    if (decl->kind == SPY_DECL_METHOD && !(decl->flags & SPY_DECL_STATIC) && !bound && position-- == 0) return "this";
+    if (spyp_has_this(decl, bound) && position-- == 0) return "this";
     for (uint32_t i = 0; i < decl->child_count; i++)
         if (decl->children[i].kind == SPY_DECL_PARAMETER && position-- == 0) return decl->children[i].name;
     return NULL;
+}
+
+// The type of an overload's parameter by its name, or by its position when the name is NULL; NULL: not known.
+static const spy_type_info *spyp_parameter_type(const spy_decl *decl, bool bound, const char *name, Py_ssize_t position) {
+    if (!name && spyp_has_this(decl, bound) && position-- == 0) return decl->parent ? decl->parent->type : NULL;
+    for (uint32_t i = 0; i < decl->child_count; i++) {
+        const spy_decl *p = &decl->children[i];
+        if (p->kind == SPY_DECL_PARAMETER && (name ? strcmp(p->name, name) == 0 : position-- == 0)) return p->type;
+    }
+    return NULL;
+}
+
+PyObject *spyp_argument_types(spyp_function *f, const char *name, Py_ssize_t position) {
+    PyObject *type, *value, *trace, *text = NULL;
+    const char *last = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    for (const spy_decl *decl = spyp_function_decl(f); decl; decl = spy_next_overload(decl)) {
+        const spy_type_info *info = spyp_parameter_type(decl, f->chain && f->chain->self, name, position);
+        if (!info || (last && strcmp(last, info->name) == 0)) continue;
+        spyp_replace(&text, text ? spyp_format("%U or %s", text, info->name) : PyUnicode_FromString(info->name));
+        last = info->name;
+        if (!text) break;
+    }
+    PyErr_Restore(type, value, trace);
+    return text;
 }
 
 const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
@@ -617,7 +646,7 @@ static PyObject *spyp_recorder_get(PyObject *self, PyObject *key) {
 static PyObject *spyp_recorder_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
+    const char *text = spyp_attribute_text(name);
     if (!text || strncmp(text, "__", 2) == 0) return NULL;
     PyErr_Clear();
     return spyp_recorder_get(self, name);
