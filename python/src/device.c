@@ -476,7 +476,8 @@ static void spyp_device_dealloc(PyObject *self) {
     Py_CLEAR(d->types); // and with them what uses the device
     Py_CLEAR(d->extra);
     spyp_imports_drop(d);
-    if (d->device && d->fork_count == spyp.fork_count) {
+    bool abandoned = spyp.exiting && (spyp.leaving || d->interrupted); // its work goes with the process: a release would wait for it
+    if (d->device && d->fork_count == spyp.fork_count && !abandoned) {
         spy_device *device = d->device;
         d->device = NULL;
         spy_release_device(device);
@@ -680,9 +681,10 @@ static PyObject *spyp_device_enter(PyObject *self, PyObject *ignored) {
     return Py_NewRef(self);
 }
 
+// Behind a Ctrl-C that ended a wait, closing would wait for the same work: the device is released when nothing refers to it.
 static PyObject *spyp_device_exit(PyObject *self, PyObject *args) {
-    SPYP_UNUSED(args);
-    return spyp_device_close(self, NULL);
+    if (((spyp_device *)self)->interrupted && PyTuple_Size(args) && PyTuple_GetItem(args, 0) == PyExc_KeyboardInterrupt) Py_RETURN_NONE;
+    return PyObject_CallMethod(self, "close", NULL);
 }
 
 static PyObject *spyp_device_repr(PyObject *self) {

@@ -225,7 +225,16 @@ static PyObject *spyp_after_fork(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
+static PyObject *spyp_at_exit(PyObject *self, PyObject *interrupted) {
+    SPYP_UNUSED(self);
+    spyp.exiting = true;
+    spyp.leaving = interrupted == Py_True;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef spyp_module_methods[] = {
+    { "_at_exit", spyp_at_exit, METH_O,
+      "Called when the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited for again; then, none is." },
     { "_after_fork", spyp_after_fork, METH_NOARGS, "Called in the child of a fork: its devices are the parent's." },
     { NULL, NULL, 0, NULL },
 };

@@ -42,6 +42,7 @@ typedef struct spyp_state {
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // arrays.c, cursor.c
     unsigned long fork_count;
+    bool exiting, leaving; // the interpreter ends; because of Ctrl-C
 } spyp_state;
 extern spyp_state spyp;
 
