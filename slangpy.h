@@ -20451,7 +20451,8 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
     case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
-    default: return spyi_bind_number(a, leaf, v, path);
+    default: // of a pair, a gradient's kind is not that of its value: fields for a number have no type
+        return v->type ? spyi_bind_number(a, leaf, v, path) : spyi_mismatch(a, path, type, v, "");
     }
 }
 

@@ -204,7 +204,7 @@ static int spyp_result_kind(spyp_invocation *in) {
     if (name) word = spyp_utf8(name);
     bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
     bool texture = word && strcmp(word, "texture") == 0;
-    bool tensors = word && (strcmp(word, "tensor") == 0 || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor)));
+    bool tensors = (word && strcmp(word, "tensor") == 0) || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor));
     Py_XDECREF(name);
     PyErr_Clear();
     if ((numpy || tensors) && in->call.mode != SPY_CALL_BACKWARD) return 0;

@@ -142,8 +142,11 @@ static int spyp_listing_number(spyp_call *call, spyp_listing *listing, PyObject 
     if (PyLong_Check(object)) return spyp_listing_int(call, listing, object);
     double value = PyFloat_AsDouble(object);
     if (value == -1 && PyErr_Occurred()) {
-        bool missing = PyErr_ExceptionMatches(PyExc_TypeError) &&
-                       (spyp_is_array(object) || !PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__float__"));
+        PyObject *type, *error, *trace; // to look for attributes clears it
+        bool missing = PyErr_ExceptionMatches(PyExc_TypeError);
+        PyErr_Fetch(&type, &error, &trace);
+        missing = missing && (spyp_is_array(object) || !PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__float__"));
+        PyErr_Restore(type, error, trace);
         call->foreign = !missing;
         if (missing) PyErr_Format(PyExc_TypeError, "Unsupported type in a list: expected numbers, got %R", (PyObject *)Py_TYPE(object));
         return -1;

@@ -640,7 +640,9 @@ static PyObject *spyp_load_file(PyObject *device, PyObject *path, PyObject *opti
     memset(&desc, 0, sizeof desc);
     if (!d) return NULL;
     if (!PyUnicode_FSConverter(path, &bytes)) {
+        bool text = PyErr_ExceptionMatches(PyExc_ValueError); // with NUL characters
         PyErr_Clear();
+        if (text) return PyErr_Format(PyExc_ValueError, "%s: argument 'path': expected a path that the system can have, got %R", where, path);
         return PyErr_Format(PyExc_TypeError, "%s: argument 'path': expected a path, got %R", where, (PyObject *)Py_TYPE(path));
     }
     const char *name = PyBytes_AsString(bytes);
