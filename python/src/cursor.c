@@ -393,9 +393,9 @@ static int spyp_place_bool(PyObject *self) {
 static PyObject *spyp_place_repr(PyObject *self) {
     spyp_place *p = (spyp_place *)self;
     if (!p->range->device->device) return spyp_format("<slangpy.BufferElementCursor, of a closed device>");
-    spy_cursor_info info = spy_get_cursor_info(p->cursor);
-    return spyp_format("<slangpy.BufferElementCursor %R of type %s>", p->step,
-                       info.type && p->loads == p->range->loads ? info.type : "?");
+    bool current = p->loads == p->range->loads; // else its cursor is gone
+    const char *type = current ? spy_get_cursor_info(p->cursor).type : NULL;
+    return spyp_format("<slangpy.BufferElementCursor %R of type %s>", p->step, type ? type : "?");
 }
 
 static int spyp_place_traverse(PyObject *self, visitproc visit, void *arg) {

@@ -207,6 +207,9 @@ def test_a_cursor_loaded_meanwhile(m, device):
     cursor[0].b = 9.0
     cursor[0].a = Runs(cursor.load, 5.0)
     assert cursor[0].read() == {"a": 5, "b": 2}
+    place = cursor[0]
+    cursor.load()
+    assert repr(place) == "<slangpy.BufferElementCursor 0 of type ?>" and place.read() == {"a": 1, "b": 2}
 
 
 def test_a_device_closed_meanwhile():
