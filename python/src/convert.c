@@ -306,11 +306,12 @@ static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *items = spyp_list_items(object);
     PyObject *first = items && PyTuple_Size(items) ? PyTuple_GetItem(items, 0) : NULL;
     bool dicts = first && PyDict_Check(first), tensors = first && PyObject_TypeCheck(first, spyp.tensor);
-    int status = !items             ? -1
+    int structs = items ? spyp_convert_structs(call, object, items, arg) : -1;
+    int status = structs             ? (structs < 0 ? -1 : 0)
                  : dicts || tensors ? spyp_arena_keep(&call->arena, items)
                                     : spyp_convert_numbers_of(call, items, arg);
-    if (status == 0 && dicts) status = spyp_convert_dicts(call, items, arg);
-    if (status == 0 && tensors) status = spyp_convert_tensors(call, items, arg);
+    if (status == 0 && !structs && dicts) status = spyp_convert_dicts(call, items, arg);
+    if (status == 0 && !structs && tensors) status = spyp_convert_tensors(call, items, arg);
     Py_XDECREF(items);
     return status;
 }
@@ -331,7 +332,11 @@ static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg) {
             type = value;
             continue;
         }
-        if (spyp_convert(call, value, name, &fields[list.count]) < 0) {
+        spyp_step step = { call->step, name };
+        call->step = &step;
+        int status = spyp_convert(call, value, name, &fields[list.count]);
+        call->step = step.up;
+        if (status < 0) {
             spyp_error_prefix(call, "field '%s': ", name);
             return -1;
         }
@@ -362,8 +367,7 @@ static int spyp_convert_math(spyp_call *call, PyObject *object, spy_arg *arg) {
     shape.dims[0] = info.dims[0];
     shape.dims[1] = info.dims[1];
     if (info.rank) { // one value, whatever the parameter
-        static const spy_dims none = { 0, { 0 } };
-        *arg = spy_map(spy_arg_array(NULL, info.dtype, shape, info.data), none);
+        *arg = spy_map_value(spy_arg_array(NULL, info.dtype, shape, info.data));
         return 0;
     }
     PyObject *number = spyp_scalar_read(info.dtype, info.data);

@@ -1,6 +1,7 @@
 // Binding values to the parameters of one overload: which argument is whose, what feeds what, and what that costs.
 // candidates.c chooses the overload.
 #include "bind/internal.h"
+#include "data/bounds.h"
 
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
@@ -132,11 +133,14 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
-    if (v->whole && leaf->batch_rank)
-        return spyi_no(
-            a, SPY_ERROR_SHAPE_MISMATCH,
-            "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
-            leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+    if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
+        spyi_text got = { NULL, 0, 0 };
+        spyi_value_text(v, &got);
+        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path, leaf->type->display,
+                spyi_text_str(&got), v->one_value ? "" : ", whose mapping names no dimension to run it over");
+        spyi_text_free(&got);
+        return false;
+    }
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -176,30 +180,42 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     return true;
 }
 
+// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
+static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
+    const spyi_type *inner = leaf->type, *held = v->type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar && inner->scalar && held->scalar != inner->scalar;
+    if (!numbers) return "";
+    const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
+    if (leaf->out && leaf->in) snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out) snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    else
+        snprintf(text, size, "; a tensor's numbers are not converted from %s to %s, which could change them: create it with desc.dtype %s",
+                 from, to, to);
+    return text;
+}
+
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
-    bool host = v->kind == SPY_ARG_ARRAY;
-    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit)
-                     : spyi_fit_memory(v->type, type, leaf->out, &fit);
-    if (!fits) {
-        bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
-        return spyi_mismatch(a, path, type, v,
-                             device_double ? "; device float64 is not converted: make a float32 tensor"
-                             : leaf->out   ? "; outputs are not converted"
-                                           : "");
-    }
+    char why[192];
+    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && a->result;
+    bool fits = stored ? spyi_fit_stored(v->type, type, &fit)
+                : host ? spyi_fit_host(v->type, type, leaf->out, &fit)
+                       : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    if (!fits) return spyi_mismatch(a, path, type, v, spyi_why_no_fit(leaf, v, why, sizeof why));
     if (!spyi_set_batch(a, leaf, v, &fit)) return false;
     a->cost += fit.cost;
     if (!host) {
         leaf->source = SPYI_SOURCE_TENSOR;
         leaf->element = v->type;
-    } else if (leaf->batch_rank == 0) {
+    } else if (leaf->batch_rank == 0 && !(stored && fit.cost)) {
         leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_INLINE;
-    } else { // converted while it is uploaded
+    } else { // converted while it is uploaded, or when the kernel stores it
         leaf->source = SPYI_SOURCE_UPLOAD;
-        const spyi_type *scalar = type;
+        const spyi_type *scalar = stored ? v->type : type;
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
@@ -229,10 +245,11 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) {
-        const char *takes = spyi_kind_takes(leaf->type);
+        const char *takes = spyi_kind_takes(leaf->type, spyi_types_target(a->types));
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
+    leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
@@ -289,26 +306,27 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// T[]: its own address and count, besides what its elements are; as many fields as the value has.
-static spyi_field *spyi_unsized_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
-                                       const char *path, int32_t node) {
-    uint32_t count = a->values->items[index].child_count;
+// T[]: its own address and count, besides what its elements are.
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
-    char(*names)[16];
-    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
-    if (!leaf || !fields) {
-        free(fields);
-        return NULL;
-    }
+    if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = spyi_kind_of_unsized();
     leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
+static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!fields) return NULL;
     names = (char(*)[16])(void *)(fields + count + 1);
     for (uint32_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];
-        fields[i].type = type->fields[0].type;
+        fields[i].type = element;
     }
     return fields;
 }
@@ -381,8 +399,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
                            fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
-                          fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, fields[f].name[0] == '[' ? "" : ".", fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
             good = spyi_bind_value(a, child, fields[f].type, fields[f].name, spyi_text_str(&field_path), in,
                                    out, &children[f]);
@@ -419,12 +436,17 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (type->kind == SPYI_TYPE_VECTOR)
         return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
                                    out, node);
-    if (!spyi_type_is_unsized(type))
+    bool unsized = spyi_type_is_unsized(type), array = type->kind == SPYI_TYPE_ARRAY;
+    const spyi_value *v = &a->values->items[index];
+    if (!unsized && !array)
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
-    spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
+    if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
+        return spyi_mismatch(a, path, type, v, "; it takes a struct without names of fields, one for each element");
+    if (unsized && !spyi_add_unsized(a, index, type, path, node))
+        return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
     if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    bool good =
-        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
+    bool good = spyi_bind_to_fields(a, index, type, fields, v->child_count, path, in, out, node);
     free(fields);
     return good;
 }
@@ -454,11 +476,13 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     // A host array without elements, as Python's [] is, does for a list of none.
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
-    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
+    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
+        const char *takes = spyi_kind_takes(type, spyi_types_target(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
-                             : spyi_kind_takes(type)      ? spyi_kind_takes(type)
+                             : takes                      ? takes
                                                           : "; this kind of parameter cannot be passed");
+    }
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
         return false;
@@ -658,6 +682,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
         a->constant = p && p->no_diff;
+        a->result = is_result;
         if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name,
                              !is_result && p->in, is_result || p->out, &node))
             return false;

@@ -184,10 +184,11 @@ static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, cons
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", to, child->name);
+        spyi_spell_field(to, child, &field);
         if (before && child->leaf < 0 &&
             child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            spyi_text_add(&part, "%s_%s", to, child->name);
+            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
+            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
             spyi_emit_fields(s, node->first + i, part.data, true, out);
             spyi_text_add(out, "    %s = %s;\n", field.data, part.data);

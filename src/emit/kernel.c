@@ -214,7 +214,7 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", lvalue, child->name);
+        spyi_spell_field(lvalue, child, &field);
         spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
         spyi_text_free(&field);
     }
@@ -394,10 +394,11 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
-        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s%s\nimport %s;\n\n",
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
-        key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
+        key->index64 ? ", 64-bit offsets" : "",
+        function->object.device->bounds ? ", indices of whole tensors checked" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
