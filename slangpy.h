@@ -3833,6 +3833,77 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "    GroupMemoryBarrierWithGroupSync();",
     "    return sum;",
     "}",
+    "",
+    "// >>sums of many values: arrays go through the groupshared memory in pieces, one scalar of every thread after another",
+    "",
+    "groupshared uint[4096] spyi_words;",
+    "",
+    "// Scalars that sums are made in, and how they lie in words.",
+    "public interface ISpyiSummand",
+    "{",
+    "    static uint words();",
+    "    static This plus(This a, This b);",
+    "    static void put(uint place, This value);",
+    "    static This get(uint place);",
+    "}",
+    "public extension float : ISpyiSummand",
+    "{",
+    "    public static uint words() { return 1; }",
+    "    public static float plus(float a, float b) { return a + b; }",
+    "    public static void put(uint place, float value) { spyi_words[place] = asuint(value); }",
+    "    public static float get(uint place) { return asfloat(spyi_words[place]); }",
+    "}",
+    "public extension double : ISpyiSummand",
+    "{",
+    "    public static uint words() { return 2; }",
+    "    public static double plus(double a, double b) { return a + b; }",
+    "    public static void put(uint place, double value)",
+    "    {",
+    "        uint low, high;",
+    "        asuint(value, low, high);",
+    "        spyi_words[place] = low;",
+    "        spyi_words[place + 2048] = high;",
+    "    }",
+    "    public static double get(uint place) { return asdouble(spyi_words[place], spyi_words[place + 2048]); }",
+    "}",
+    "",
+    "// values[i] of a team's member 0 becomes the sum of values[i] over the `members` threads of the team; those of other members stay",
+    "// as they are. A group is `members` * `teams` threads. `inner`: a team's threads lie next to each other, else one of each team does.",
+    "// Always in the same order. All threads of the group must come here.",
+    "public void spyi_team_sums<T : ISpyiSummand, let N : int>(",
+    "    inout T values[N], uint in_group, uint member, uint members, uint teams, bool inner)",
+    "{",
+    "    uint group = members * teams;",
+    "    uint team_step = inner ? members : 1;",
+    "    uint member_step = inner ? 1 : teams;",
+    "    uint most = 4096 / T.words() / group; // scalars of a piece",
+    "    for (uint first = 0; first < uint(N); first += most)",
+    "    {",
+    "        uint count = min(most, uint(N) - first);",
+    "        for (uint p = 0; p < count; ++p) T.put(p * group + in_group, values[first + p]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "        // Up to 16 neighbours become one, which lies where the first of them did, until one is left.",
+    "        for (uint reach = members; reach > 1;)",
+    "        {",
+    "            uint next = (reach + 15) / 16;",
+    "            for (uint item = in_group; item < count * teams * next; item += group)",
+    "            {",
+    "                uint rest = item % (teams * next);",
+    "                uint team = inner ? rest / next : rest % teams;",
+    "                uint from = inner ? rest % next : rest / teams;",
+    "                uint base = item / (teams * next) * group + team * team_step;",
+    "                T sum = T.get(base + from * member_step);",
+    "                for (uint k = from + next; k < reach; k += next) sum = T.plus(sum, T.get(base + k * member_step));",
+    "                T.put(base + from * member_step, sum);",
+    "            }",
+    "            reach = next;",
+    "            GroupMemoryBarrierWithGroupSync();",
+    "        }",
+    "        if (member == 0)",
+    "            for (uint p = 0; p < count; ++p) values[first + p] = T.get(p * group + in_group);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "}",
     NULL
 };
 
@@ -7073,6 +7144,8 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// DifferentialPair<T>. Reflection lists no fields of it; binding gives it "p", the value, and "d", its gradient.
+SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
 // An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
@@ -7222,6 +7295,7 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
+    bool takes_pairs; // some parameter is a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -7953,6 +8027,9 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 // The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
+// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
+// differentiate it; false: it has no such function, and `out` stays as it is.
+SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
@@ -8412,6 +8489,11 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
         fields[i].type = element;
     }
     return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_pair(const spyi_type *type) {
+    bool known = type->kind == SPYI_TYPE_OTHER || (type->kind == SPYI_TYPE_STRUCT && !type->field_count);
+    return known && strncmp(type->name, "DifferentialPair<", 17) == 0;
 }
 
 bool spyi_type_is_bound_array(const spyi_type *type) {
@@ -9415,6 +9497,158 @@ bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
     return good;
 }
 
+// >>compiler/interfaces.c -----------------------------------------------------------------------------------
+
+// Differentiable functions with a parameter of an interface type, [Differentiable] float f(IDiffTensor<float, 1> t): libslang
+// 2026.14 does not come to an end over the derivative of one that has a loop or a branch. It differentiates the function while
+// the parameter's type is still unknown, and then again and again. A function that is inlined early is differentiated as a
+// part of its caller, our kernel, where the type is known: such a call costs what one of the concrete type does.
+//
+// Attributes cannot be added through libslang's interface, so that they are put into the text which it reads: on the line where
+// the declaration before ends, so that every line keeps its number. Functions that call themselves stay as they are.
+
+static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
+
+static bool spyi_is_word_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The end of what is no code at `p`: white space, comments, a text in quotes. `p` itself: code begins there.
+static const char *spyi_skip_blank(const char *p) {
+    for (;;) {
+        const char *begin = p;
+        while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') ++p;
+        if (p[0] == '/' && p[1] == '/') {
+            p += strcspn(p, "\n");
+        } else if (p[0] == '/' && p[1] == '*') {
+            const char *end = strstr(p + 2, "*/");
+            p = end ? end + 2 : p + strlen(p);
+        } else if (*p == '"' || *p == '\'') {
+            char quote = *p++;
+            while (*p && *p != quote && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
+            if (*p == quote) ++p;
+        }
+        if (p == begin) return p;
+    }
+}
+
+// The end of a preprocessor's line, with the lines that it goes on in.
+static const char *spyi_skip_directive(const char *p) {
+    while (*p && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
+    return *p ? p + 1 : p;
+}
+
+// Behind the bracket that closes the one at `p`; NULL: none does.
+static const char *spyi_skip_brackets(const char *p, char open, char close) {
+    int depth = 0;
+    while (*(p = spyi_skip_blank(p))) {
+        if (*p == open) ++depth;
+        if (*p == close && --depth == 0) return p + 1;
+        ++p;
+    }
+    return NULL;
+}
+
+// Whether `word` stands in the code of `text` before `end`.
+static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
+    for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) ++p;
+        else if ((size_t)(p - begin) == length && memcmp(begin, word, length) == 0) return true;
+    }
+    return false;
+}
+
+// An interface's name: one that this text declares, or one that is spelled as they are, "IShape".
+static bool spyi_is_interface_name(const char *word, size_t length, const spyi_text *declared) {
+    if (length > 1 && word[0] == 'I' && word[1] >= 'A' && word[1] <= 'Z') return true;
+    return declared->size && spyi_has_word(declared->data, declared->data + declared->size, word, length);
+}
+
+// Whether a list of parameters, from "(" to behind ")", has an interface for a type.
+static bool spyi_takes_interface(const char *list, const char *end, const spyi_text *declared) {
+    int angles = 0;
+    for (const char *p = spyi_skip_blank(list); p < end && *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) {
+            angles += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+            ++p;
+        } else if (angles == 0 && spyi_is_interface_name(begin, (size_t)(p - begin), declared)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void spyi_find_interfaces(const char *text, spyi_text *declared) {
+    static const char word[] = "interface";
+    for (const char *p = spyi_skip_blank(text); *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) {
+            p = *p == '#' ? spyi_skip_directive(p) : p + 1;
+        } else if ((size_t)(p - begin) == sizeof word - 1 && memcmp(begin, word, sizeof word - 1) == 0) {
+            p = begin = spyi_skip_blank(p);
+            while (spyi_is_word_character(*p)) ++p;
+            spyi_text_add_n(declared, begin, (size_t)(p - begin));
+            spyi_text_add(declared, " ");
+        }
+    }
+}
+
+// Whether a function is declared whose head begins at `head` and whose name ends at `p`, and is to be inlined.
+static bool spyi_is_to_inline(const char *head, const char *name, const char *p, const spyi_text *declared) {
+    static const char *const attributes[] = { "Differentiable", "BackwardDifferentiable" };
+    size_t length = (size_t)(p - name);
+    bool marked = false;
+    for (int i = 0; i < 2; ++i)
+        marked = marked || spyi_has_word(head, name, attributes[i], strlen(attributes[i]));
+    if (!marked || spyi_has_word(head, name, "__unsafeForceInlineEarly", 24)) return false;
+    p = spyi_skip_blank(p);
+    if (*p == '<' && (p = spyi_skip_brackets(p, '<', '>')) != NULL) p = spyi_skip_blank(p);
+    if (!p || *p != '(') return false;
+    const char *list = p, *end = spyi_skip_brackets(p, '(', ')');
+    if (!end || !spyi_takes_interface(list, end, declared)) return false;
+    for (p = spyi_skip_blank(end); *p && *p != '{' && *p != ';'; p = spyi_skip_blank(p)) ++p;
+    const char *behind = *p == '{' ? spyi_skip_brackets(p, '{', '}') : NULL;
+    return behind && !spyi_has_word(p, behind, name, length);
+}
+
+bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
+    const char *text = spyi_text_str(source), *head = text, *copied = text;
+    spyi_text declared = { NULL, 0, 0 };
+    int depth = 0;
+    if (strlen(text) != source->size || (!strstr(text, "Differentiable") && !strstr(text, "BackwardDiff")))
+        return false;
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) head += 3; // the mark of UTF-8
+    spyi_find_interfaces(text, &declared);
+    for (const char *p = spyi_skip_blank(head); *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p != begin) {
+            if (depth || begin == head || !spyi_is_to_inline(head, begin, p, &declared)) continue;
+            spyi_text_add_n(out, copied, (size_t)(head - copied));
+            spyi_text_add(out, "%s", spyi_inline_mark);
+            copied = head;
+            head = p; // once is enough
+            continue;
+        }
+        if (*p == '#') {
+            head = p = spyi_skip_directive(p);
+            continue;
+        }
+        depth += *p == '(' || *p == '[' ? 1 : *p == ')' || *p == ']' ? -1 : 0;
+        if (*p == ';' || *p == '{' || *p == '}') head = p + 1;
+        ++p;
+    }
+    bool changed = copied != text;
+    if (changed) spyi_text_add(out, "%s", copied);
+    spyi_text_free(&declared);
+    return changed;
+}
+
 // >>compiler/options.c --------------------------------------------------------------------------------------
 
 // Compile options of a unit: what is asked of every session that has it, and what cannot be had.
@@ -9628,6 +9862,12 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
         }
     }
     if (found && loading) loading->unit->has_visibility |= spyi_source_has_visibility(&text);
+    if (found && !embedded && !spyi_source_is_precompiled(path)) {
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(&text, &inlined);
+        if (changed) spyi_text_free(&text);
+        if (changed) text = inlined;
+    }
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
         *out = compiler->library->slang_createBlob(text.data, text.size);
@@ -9830,8 +10070,11 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     spyi_sl_module *module = NULL;
     unit->compiler->loading->session = session;
     if (!unit->precompiled) {
-        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
-                                                        spyi_text_str(content), &diagnostics);
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(content, &inlined);
+        module = session->v->loadModuleFromSourceString(
+            session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content), &diagnostics);
+        spyi_text_free(&inlined);
     } else if (spyi_source_unseal(library, session, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
@@ -10822,6 +11065,9 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
                              &out->items[out->count++]);
     if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, name, found, out);
     spyi_global_unlock();
+    for (uint32_t i = 0; i < out->count; ++i)
+        for (uint32_t p = 0; p < out->items[i].param_count; ++p)
+            out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
     if (out->items) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -18292,7 +18538,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spyi_text error = { NULL, 0, 0 };
-    spyi_overloads overloads = { NULL, 0 };
+    spyi_overloads overloads = { NULL, 0, false };
     spyi_outside outside;
     spy_function *found = NULL;
     memset(&outside, 0, sizeof outside);
@@ -21042,7 +21288,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
-    if (status == SPY_OK && spyi_mode_of(values)) status = spyi_describe_gradients(values, error);
+    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs)) status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -21868,6 +22114,22 @@ static bool spyi_too_many_fields(spyi_attempt *a, uint32_t index, const spyi_typ
                    extra ? "'" : "");
 }
 
+// Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
+static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
+    uint32_t first = a->bound.node_count;
+    for (uint32_t f = 0; f < count; f++) {
+        spyi_node copy = a->bound.nodes[children[f]];
+        int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
+        if (at < 0) return false;
+        a->bound.nodes[at].leaf = copy.leaf;
+        a->bound.nodes[at].first = copy.first;
+        a->bound.nodes[at].count = copy.count;
+    }
+    a->bound.nodes[node].first = first;
+    a->bound.nodes[node].count = count;
+    return true;
+}
+
 // The value's fields to those of a type.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -21909,21 +22171,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
-    if (good) { // children lie anywhere in the list: link them through a run of copies at its end
-        uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < field_count; f++) {
-            spyi_node copy = a->bound.nodes[children[f]];
-            int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
-            good = at >= 0;
-            if (good) {
-                a->bound.nodes[at].leaf = copy.leaf;
-                a->bound.nodes[at].first = copy.first;
-                a->bound.nodes[at].count = copy.count;
-            }
-        }
-        a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = field_count;
-    }
+    good = good && spyi_link_fields(a, node, children, field_count);
     free(children);
     return good;
 }
@@ -21949,11 +22197,80 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
+// DifferentialPair<T> with fields: p of type T, d of type T.Differential. Others: as they are.
+static const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
+    spyi_field fields[2];
+    if (!spyi_type_is_pair(type) || type->field_count) return type;
+    spyi_text name = { NULL, 0, 0 };
+    const char *begin = strchr(type->name, '<') + 1, *end = strrchr(type->name, '>');
+    spyi_text_add_n(&name, begin, end > begin ? (size_t)(end - begin) : 0);
+    memset(fields, 0, sizeof fields);
+    fields[0].name = "p";
+    fields[1].name = "d";
+    fields[0].type = spyi_unit_find_type(a->unit, spyi_text_str(&name));
+    if (fields[0].type) fields[1].type = spyi_differential(a->types, a->unit, fields[0].type);
+    spyi_text_free(&name);
+    return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
+}
+
+// The number of the gradient that a tensor gives to a DifferentialPair: what is read is its grad_in, what is written its
+// grad_out, where it has both. 0: there is none, or one for each direction of an inout parameter.
+static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
+    uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
+    uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
+    if (in && out && values->items[read].tensor != values->items[written].tensor) return 0;
+    return out ? written : read;
+}
+
+// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                           const char *path, bool in, bool out, int32_t *node_out) {
+    static const char *const takes =
+        "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d";
+    const spyi_value *v = &a->values->items[index];
+    uint32_t parts[2] = { index, 0 };
+    int32_t children[2] = { -1, -1 };
+    if (v->kind == SPY_ARG_PAIR) {
+        parts[0] = index + 1;
+        parts[1] = spyi_value_end(a->values->items, index + 1);
+    } else if (v->tensor) {
+        parts[1] = spyi_gradient_of_pair(a->values, v, in, out);
+        if (!parts[1] && (v->grads[0] || v->grads[1]))
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s' is an inout parameter, and its tensor has a grad_in and a grad_out: give "
+                           "spy_arg_diff_pair with the one that is meant",
+                           path);
+    }
+    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, takes);
+    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (int f = 0; f < 2; f++) {
+        spyi_text part = { NULL, 0, 0 };
+        spyi_text_add(&part, "%s.%s", path, type->fields[f].name);
+        bool good = spyi_bind_value(a, parts[f], type->fields[f].type, type->fields[f].name,
+                                    spyi_text_str(&part), in, out, &children[f]);
+        spyi_text_free(&part);
+        if (!good) return false;
+    }
+    *node_out = node;
+    return spyi_link_fields(a, node, children, 2) ||
+           spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
+
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
+    if (spyi_type_is_pair(type)) {
+        if (a->bound.mode)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': expected an argument of a function to be differentiated, but %s holds a "
+                           "gradient already: call the function itself",
+                           path, type->display);
+        if (v->kind != SPY_ARG_STRUCT || !type->field_count)
+            return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
+    }
     if (v->kind == SPY_ARG_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
         if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
@@ -22175,7 +22492,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         bool is_result = i == given;
         const spyi_param *p = is_result ? NULL : &signature->params[i];
         const char *name = is_result ? "_result" : p->name;
-        const spyi_type *type = is_result ? signature->result : types[i];
+        const spyi_type *type = spyi_pair_with_fields(a, is_result ? signature->result : types[i]);
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
@@ -22284,7 +22601,8 @@ enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_type_is_pair(type) &&
+           !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -23806,6 +24124,14 @@ typedef enum spyi_piece_op {
     SPYI_PIECE_ATOMIC // likewise, atomically
 } spyi_piece_op;
 
+// Up to so many scalars a sum is unrolled, and its threads are added up one scalar at a time: what is faster then takes libslang,
+// lavapipe and NVRTC time that grows with the square of the number (256: 22 s). More of them go in loops.
+#define SPYI_SUM_UNROLLED 32u
+
+static bool spyi_sum_is_long(const spyi_type *type) {
+    return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
+}
+
 // One piece of a value after another. `to` and `from` are expressions of the value, of types that differ in scalars alone.
 typedef struct spyi_pieces {
     spyi_text *out;
@@ -23813,6 +24139,7 @@ typedef struct spyi_pieces {
     const char *sum;    // its variable
     const char *scalar; // of sums
     bool single;        // the sum is no array
+    bool loops;         // ... a long one: nothing is unrolled
     uint32_t depth;     // loops that are open
 } spyi_pieces;
 
@@ -23879,7 +24206,7 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
         if (to_type->kind == SPYI_TYPE_ARRAY) {
             spyi_text_add(&at, "%s + spy_p%u * %u", index, p->depth, n);
             spyi_text_add(p->out, "%s%sfor (int spy_p%u = 0; spy_p%u < %lld; ++spy_p%u)\n%s{\n", indent,
-                          to_type->count <= 16 ? "[ForceUnroll] " : "", p->depth, p->depth,
+                          to_type->count <= 16 && !p->loops ? "[ForceUnroll] " : "", p->depth, p->depth,
                           (long long)to_type->count, p->depth, indent);
             spyi_text_add(&inside, "%s    ", indent);
             p->depth++;
@@ -23912,6 +24239,7 @@ static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
+    p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
     p.depth = 0;
     spyi_each_piece(&p, to_type, to, from_type, from, "0", indent);
     spyi_text_free(&sum);
@@ -24293,6 +24621,9 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
+    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+        spyi_place(s, i, 0, "", true, &place);
+        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {
         spyi_make_variable(s, i, "g_", true, "    ");
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, s->lvalues[i], leaf->type, "", "    ");
@@ -24330,6 +24661,11 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         char format[160];
         if (!spyi_is_summed(s, i)) continue;
+        if (spyi_sum_is_long(b->leaves[i].type)) {
+            spyi_text_add(body, "    spyi_team_sums(sum_%s, spy_in_group, spy_r, %u, %u, %s);\n", s->names[i],
+                          team, side, key->inner ? "true" : "false");
+            continue;
+        }
         snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
                  team);
         spyi_each_sum(s, i, format, "    ");
@@ -24555,9 +24891,10 @@ static void spyi_emit_index(spyi_emit_state *s) {
 static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
                                 const char *indent) {
     const spyi_node *node = &s->bound->nodes[node_index];
+    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
     if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
         s->fresh[node->leaf] = true;
-    else if (top) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
+    else if (top && !pair) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
     if (node->leaf >= 0) {
         free(s->lvalues[node->leaf]);
         s->lvalues[node->leaf] = spyi_strdup(lvalue);
@@ -24566,9 +24903,27 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_spell_field(lvalue, child, &field);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
+        if (pair) spyi_text_add(&field, "%s__%s", lvalue, child->name);
+        else spyi_spell_field(lvalue, child, &field);
+        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), top && pair, indent);
         spyi_text_free(&field);
+    }
+}
+
+// A DifferentialPair that goes in is made of its parts.
+static void spyi_emit_pair(spyi_emit_state *s, const spyi_node *node, const char *name) {
+    spyi_text_add(&s->body, "    %s %s", spyi_spell(node->type), name);
+    if (node->in) spyi_text_add(&s->body, " = diffPair(%s__p, %s__d)", name, name);
+    spyi_text_add(&s->body, ";\n");
+}
+
+// One that comes back is taken apart. `declares`: its parts' variables, too.
+static void spyi_emit_pair_parts(spyi_emit_state *s, const spyi_node *node, const char *name, bool declares,
+                                 const char *indent) {
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *part = &s->bound->nodes[node->first + i];
+        spyi_text_add(&s->body, "%s%s%s%s__%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
+                      declares ? " " : "", name, part->name, name, part->name);
     }
 }
 
@@ -24594,6 +24949,13 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        if (!spyi_type_is_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
+        spyi_emit_pair(s, &b->nodes[p], spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
 }
 
 // The call for the current element, and its stores.
@@ -24628,6 +24990,15 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     }
     if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
+    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
+        bool is_result = p == b->param_count;
+        if (!b->nodes[p].out || !spyi_type_is_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
+                      s->suffix);
+        spyi_emit_pair_parts(s, &b->nodes[p], spyi_text_str(&name), is_result, indent);
+        spyi_text_free(&name);
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }

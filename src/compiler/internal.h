@@ -146,6 +146,9 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 // The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
+// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
+// differentiate it; false: it has no such function, and `out` stays as it is.
+SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending

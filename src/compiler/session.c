@@ -107,6 +107,12 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
         }
     }
     if (found && loading) loading->unit->has_visibility |= spyi_source_has_visibility(&text);
+    if (found && !embedded && !spyi_source_is_precompiled(path)) {
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(&text, &inlined);
+        if (changed) spyi_text_free(&text);
+        if (changed) text = inlined;
+    }
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
         *out = compiler->library->slang_createBlob(text.data, text.size);
@@ -309,8 +315,11 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     spyi_sl_module *module = NULL;
     unit->compiler->loading->session = session;
     if (!unit->precompiled) {
-        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
-                                                        spyi_text_str(content), &diagnostics);
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(content, &inlined);
+        module = session->v->loadModuleFromSourceString(
+            session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content), &diagnostics);
+        spyi_text_free(&inlined);
     } else if (spyi_source_unseal(library, session, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)

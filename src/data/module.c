@@ -201,7 +201,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spyi_text error = { NULL, 0, 0 };
-    spyi_overloads overloads = { NULL, 0 };
+    spyi_overloads overloads = { NULL, 0, false };
     spyi_outside outside;
     spy_function *found = NULL;
     memset(&outside, 0, sizeof outside);
