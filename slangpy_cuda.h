@@ -2121,7 +2121,7 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     const spy_cuda_desc *given = (const spy_cuda_desc *)desc->backend_desc;
     spy_status status;
     bool pushed;
-    if (SPYI_DESC_PROBLEM(spy_cuda_desc, given)) {
+    if (SPYI_DESC_PROBLEM(spy_cuda_desc, given) != NULL) {
         spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_cuda_desc, given));
         return SPY_ERROR_INVALID_ARGUMENT;
     }

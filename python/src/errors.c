@@ -87,6 +87,7 @@ static const char *const spyp_words[][2] = {
     { "SPY_OPTIMIZATION_NONE", "SlangOptimizationLevel.none" },
     { "SPY_MAX_RANK", "8" },
     { " desc.print_buffer_bytes", " print_buffer_size" },
+    { "a tensor with one, spy_arg_diff_pair, or a struct of p and d", "a tensor with_grads(), a DiffPair, or a dict of p and d" },
     { "make its tensor with_grad, or give spy_arg_diff_pair", "give a tensor with_grads(), or a DiffPair" },
     { "make their tensors with_grad", "give tensors with_grads()" },
     { " desc.with_grad", " with_grads()" },

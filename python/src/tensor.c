@@ -750,7 +750,7 @@ static PyObject *spyp_tensor_pretty(PyObject *self, PyObject *args) {
 // Whether == with it could be meant element by element.
 static bool spyp_is_comparable(PyObject *other) {
     spyp_math_info info;
-    return PyLong_Check(other) || PyFloat_Check(other) || PyList_Check(other) || PyTuple_Check(other) ||
+    return PyLong_CheckExact(other) || PyBool_Check(other) || PyFloat_CheckExact(other) || PyList_Check(other) || PyTuple_Check(other) ||
            PyObject_TypeCheck(other, spyp.tensor) || spyp_math_view(other, &info);
 }
 

@@ -475,6 +475,10 @@ static bool spyp_has_pointers(const spy_type_info *info, int depth) {
     return found || (info->kind == SPY_TYPE_ARRAY && spyp_has_pointers(info->element, depth + 1));
 }
 
+static bool spyp_is_pair_type(const spy_type_info *info) {
+    return info && info->name && strncmp(info->name, "DifferentialPair<", 17) == 0;
+}
+
 const spy_decl *spyp_declared(spyp_function *f) {
     char path[512];
     spyp_device *d = f->module->device;
@@ -513,6 +517,7 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
             if (spyp_has_structs(decl->children[i].type)) f->traits |= SPYP_TRAIT_STRUCTS;
             if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;
             if (spyp_has_pointers(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
+            if (spyp_is_pair_type(decl->children[i].type)) f->traits |= SPYP_TRAIT_PAIRS;
         }
     }
     return f->traits & trait;

@@ -40,7 +40,7 @@ def tensor(m, *shape):
 
 
 CASES = {
-    "Tensor.empty": (lambda m: spy.Tensor.empty(m.device, (-1,), float), "Tensor.empty: shape has a negative size"),
+    "Tensor.empty": (lambda m: spy.Tensor.empty(m.device, (-1,), float), "Tensor.empty: shape (-1,) has the negative size -1"),
     "Tensor.zeros": (lambda m: spy.Tensor.zeros(m.device, (2,), "NoSuchType"), "Tensor.zeros: type 'NoSuchType' is none of Slang's own; for a module's own give dtype=module.Name"),
     "dtype": (lambda m: spy.Tensor.zeros(m.device, (2,), "flaot3"), "did you mean 'float3'?"),
     "from_numpy dtype": (lambda m: spy.Tensor.from_numpy(m.device, np.ones(3), dtype="duoble"), "Slang itself has no type 'duoble', did you mean 'double'?"),

@@ -127,7 +127,7 @@ struct spy_decl {
     uint32_t group_size[3];      // its [numthreads]
     const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
     uint32_t line;
-    const char *doc;             // the comment right above it: the text of its /// lines or of its /** */; "" without one
+    const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
 typedef enum spy_type_kind {

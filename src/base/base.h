@@ -229,11 +229,12 @@ SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
+// The cast is for clang++, which warns of a literal that is asked whether it is NULL.
 #define SPYI_NOT_ZEROED(type)                                                                                \
     "the " #type " was not zeroed before its members were set: write `" #type                                \
     " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
 #define SPYI_DESC_PROBLEM(type, desc)                                                                        \
-    ((desc) != NULL && (desc)->_end_canary != 0 ? SPYI_NOT_ZEROED(type) : NULL)
+    ((desc) != NULL && (desc)->_end_canary != 0 ? (const char *)SPYI_NOT_ZEROED(type) : NULL)
 
 // Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);

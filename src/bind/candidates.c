@@ -174,9 +174,10 @@ static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value 
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
-                                                  : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                                                    "say which with spy_cast",
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                      : "'%s': expected %s, got %s, which does not tell its Slang type: "
+                        "say which with spy_cast",
                 p->name, p->type->display, spyi_text_str(&got));
     spyi_text_free(&got);
     return false;
@@ -284,8 +285,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
 }
 
 // Tries all overloads. `spread`: values of spy_map_value() may be run over.
-static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread, spyi_bound *bound,
-                                 spyi_text *error) {
+static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
+                                 spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;

@@ -81,7 +81,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     if (!plain || !plain_element) return false;
     fit->cost = spyi_cost(use, element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT) return false;
-    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX) return false; // see spyi_leaf_strides
+    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
+        return false; // see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
         fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;

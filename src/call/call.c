@@ -29,7 +29,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
         spyi_cache_again(function, args, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (SPYI_DESC_PROBLEM(spy_call_options, options)) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
         spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
         status = SPY_ERROR_INVALID_ARGUMENT;
     } else if (list && timed) {

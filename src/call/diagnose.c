@@ -27,10 +27,13 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
     static const struct {
         const char *code, *problem;
     } known[] = {
-        { "(E45001)", "is declared extern, and nothing gives it: give a constant in options.constants, or a type in "
-                      "options.prelude (export struct X : I = Y;), or load the module with one in desc.link that exports it" },
-        { "(E30600)", "is not public: where a module says `public` or `module` anywhere, only its public declarations "
-                      "can be used from outside: write `public` before it" },
+        { "(E45001)",
+          "is declared extern, and nothing gives it: give a constant in options.constants, or a type in "
+          "options.prelude (export struct X : I = Y;), or load the module with one in desc.link that exports "
+          "it" },
+        { "(E30600)",
+          "is not public: where a module says `public` or `module` anywhere, only its public declarations "
+          "can be used from outside: write `public` before it" },
     };
     const char *text = spyi_text_str(error), *diagnostics = spyi_diagnostics(text);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -41,7 +44,8 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
         const char *message = strstr(line, "error: ");
         spyi_text_add(&all, "'");
         spyi_quoted(message && message < code ? message : line, &all);
-        spyi_text_add(&all, "' of module '%s' %s; Slang says:\n%s", function->module->name, known[i].problem, diagnostics);
+        spyi_text_add(&all, "' of module '%s' %s; Slang says:\n%s", function->module->name, known[i].problem,
+                      diagnostics);
         spyi_text_free(error);
         *error = all;
         *status = SPY_ERROR_INVALID_ARGUMENT;

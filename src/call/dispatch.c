@@ -20,8 +20,9 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
     const spyi_limits *limits = &function->object.device->base->limits;
     if (limits->target == SPYI_TARGET_CUDA) return true;
-    spyi_text_add(error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
-                  limits->info.name, limits->info.backend);
+    spyi_text_add(
+        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+        limits->info.name, limits->info.backend);
     return false;
 }
 
@@ -39,7 +40,7 @@ static size_t spyi_dispatch_args(const spy_function *function, spy_args args, sp
 
 static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
                                          const spy_call_options *o) {
-    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (args.count && !args.items) return "expected arguments, got NULL";
     if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
     if (function->overloads.count != 1)
@@ -97,7 +98,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
                            !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
+        for (int i = 0; i < 3; i++)
+            threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);

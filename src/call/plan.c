@@ -5,12 +5,15 @@
 // >>plans
 
 // What a call of a [CudaKernel] needs besides arguments that fit.
-static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values, spyi_text *error) {
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
+                                         spyi_text *error) {
     if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
     if (values->thread_count.rank == 1) return SPY_OK;
-    spyi_text_add(error, "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
-                         "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
-                  values->thread_count.rank ? "one of more dimensions" : "none");
+    spyi_text_add(
+        error,
+        "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+        "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+        values->thread_count.rank ? "one of more dimensions" : "none");
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
@@ -43,7 +46,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     // It finds its element by its thread's number, so that each element needs a thread of its own.
     uint32_t *group = plan->bound.options.threads;
-    if (cuda_kernel && status == SPY_OK && !group[0]) group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
+    if (cuda_kernel && status == SPY_OK && !group[0])
+        group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,

@@ -10,7 +10,8 @@ static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     b->line_count = 0;
     spyi_text_clear(&b->source);
     if (unit->precompiled) return false;
-    if (unit->has_given && strcmp(path, unit->path) == 0) spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
+    if (unit->has_given && strcmp(path, unit->path) == 0)
+        spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
     else if (!spyi_source_read(unit->compiler, path, &b->source)) return false;
     const char *text = spyi_text_str(&b->source);
     for (const char *line = text; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
@@ -72,10 +73,11 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
     size_t length;
     if (!number || !path[0] || !spyi_doc_open(b, path) || number > b->line_count) return "";
     uint32_t at = number - 1; // the line above is at - 1
-    while (at > 0) {          // attributes, generic parameters and the result's type may stand on lines of their own
+    while (at > 0) { // attributes, generic parameters and the result's type may stand on lines of their own
         const char *line = spyi_doc_line(b, at - 1, &length);
-        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) || memchr(line, '}', length) ||
-                    line[length - 1] == '/' || spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
+        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) ||
+                    memchr(line, '}', length) || line[length - 1] == '/' ||
+                    spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
         if (ends) break;
         at--;
     }
@@ -85,7 +87,9 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
         spyi_doc_block(b, at - 1, &out);
     } else {
         uint32_t first = at;
-        while (first > 0 && (line = spyi_doc_line(b, first - 1, &length)) && spyi_doc_is_comment(line, length)) first--;
+        while (first > 0 && (line = spyi_doc_line(b, first - 1, &length)) &&
+               spyi_doc_is_comment(line, length))
+            first--;
         for (; first < at; first++) {
             line = spyi_doc_line(b, first, &length);
             spyi_doc_add(line, length, 3, &out);

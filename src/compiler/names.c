@@ -25,8 +25,9 @@ void spyi_near_offer(spyi_near *near_names, const char *name) {
 }
 
 void spyi_near_offer_builtin(spyi_near *near_names) {
-    static const char *const scalars[] = { "float", "half", "double", "int", "uint", "bool", "int8_t", "uint8_t", "int16_t",
-                                           "uint16_t", "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
+    static const char *const scalars[] = { "float",   "half",     "double",   "int",      "uint",
+                                           "bool",    "int8_t",   "uint8_t",  "int16_t",  "uint16_t",
+                                           "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
     static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
     char name[16];
     for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);

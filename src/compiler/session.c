@@ -434,7 +434,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->hook = desc->files;
     c->print = desc->print;
     if (desc->bounds_record)
-        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL", (unsigned long long)desc->bounds_record);
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
+                 (unsigned long long)desc->bounds_record);
     return c;
 }
 

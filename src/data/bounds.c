@@ -23,7 +23,8 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
                                                 sizeof zeros, false, error);
     // Else the next look could come before it.
     if (status == SPY_OK)
-        status = device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+        status =
+            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
     return status;
 }
 
@@ -100,7 +101,8 @@ static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *
     spyi_text_add(out, count == 1 ? ",)" : ")");
 }
 
-static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record, spyi_text *error) {
+static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record,
+                                spyi_text *error) {
     static const char *const did[3] = { "reads", "writes", "adds" };
     static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
     uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
@@ -124,7 +126,9 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
     spyi_bounds_tuple(shape, rank, error);
     for (uint32_t d = 0; d < rank; d++) {
         if ((int)index[d] >= 0 && (int)index[d] < (int)shape[d]) continue;
-        if (shape[d]) spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d, (int)index[d]);
+        if (shape[d])
+            spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d,
+                          (int)index[d]);
         else spyi_text_add(error, ": dimension %u is empty", d);
         break;
     }

@@ -363,7 +363,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
-    if (SPYI_DESC_PROBLEM(spy_device_desc, desc)) { // not even its log can be trusted
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
                   SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;

@@ -204,8 +204,9 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
         spyi_near_text(&near_names, &text);
         spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module ? "%s: type '%s' is not known to module '%s'%s"
-                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  module
+                      ? "%s: type '%s' is not known to module '%s'%s"
+                      : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
                   function, type, module ? module->name : "", spyi_text_str(&text));
         spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {

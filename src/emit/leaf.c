@@ -69,8 +69,8 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of a type with scalars of `from` as it is stored in memory type `to`.
-static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to, const char *expression,
-                             spyi_text *out) {
+static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
+                             const char *expression, spyi_text *out) {
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
     if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
@@ -483,7 +483,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
                           index, memory->columns, c);
             if (store)
-                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part), "xyzw"[c]);
+                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part),
+                              "xyzw"[c]);
         }
         if (store) {
             spyi_text_add(&line, "}");

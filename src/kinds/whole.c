@@ -183,7 +183,8 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
     uint8_t *out = (uint8_t *)field;
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     int64_t pack = spyi_whole_pack(leaf, t);
-    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error)) return false;
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error))
+        return false;
     memset(out + size, 0, (size_t)size * (parts - 1));
     for (int g = 0; g < 2 && parts > 1; g++) {
         const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
@@ -288,17 +289,17 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_view_kind_of(parts.base)
-                            ? target == SPYI_TARGET_CUDA
-                                  ? "; it takes a tensor of exactly these elements, or of their scalars"
-                                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
-                        : spyi_is_typed_buffer(parts.base)
-                            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-                              "buffers, but for (RW)StructuredBuffer<T>"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
-                            ? "; it takes a tensor"
-                            : NULL;
+    const char *takes =
+        strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+        : spyi_view_kind_of(parts.base)
+            ? target == SPYI_TARGET_CUDA
+                  ? "; it takes a tensor of exactly these elements, or of their scalars"
+                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
+        : spyi_is_typed_buffer(parts.base)
+            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+              "buffers, but for (RW)StructuredBuffer<T>"
+        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                                                                        : NULL;
     spyi_free_parts(&parts);
     return takes;
 }

@@ -243,7 +243,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     VkPipelineCacheCreateInfo cache;
     VkResult result;
     spy_status status;
-    if (SPYI_DESC_PROBLEM(spy_vk_desc, engine)) {
+    if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
         spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_vk_desc, engine));
         return SPY_ERROR_INVALID_ARGUMENT;
     }

@@ -169,6 +169,12 @@ static void test_first(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE,
           spy_call(function("get"), SPY_ARGS(spy_arg_tensor("t", view), spy_arg_i32("i", 1), spy_arg_i32("j", 2), spy_out_f32("_result", y))),
           "index (1, 2), its shape is (2, 2)");
+    const int32_t row_of[3] = { 1, 4, 2 };
+    spy_tensor *rows_of = gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(3, 4, 5), NULL), *made = NULL;
+    spy_tensor *row = gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(3), row_of);
+    OK(spy_call(function("get"), SPY_ARGS(spy_arg_tensor("t", rows_of), spy_arg_tensor("i", row), spy_arg_i32("j", 0),
+                                          spy_out_tensor("_result", &made))));
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_tensor_read(made, y, 3 * sizeof *y), "get: 't'", "index (4, 0), its shape is (4, 5)", "element (1,) of the call");
     OK(spy_call(function("get"), SPY_ARGS(spy_arg_tensor("t", t), spy_arg_tensor("i", at), spy_arg_i32("j", 1),
                                                       spy_out_tensor("_result", &out))));
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_wait_for_submit(gpu_device, spy_flush(gpu_device), UINT64_MAX), "spy_wait_for_submit: get");

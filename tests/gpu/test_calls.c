@@ -877,7 +877,8 @@ static void test_point_to(void **state) {
     OK(spy_tensor_point_to(row0, x));
     FLOATS(row0, 10, 11, 12);
     spy_tensor_desc d;
-    memset(&d, 0x11, sizeof d); // dims beyond the rank are not looked at
+    memset(&d, 0, sizeof d);
+    memset(&d.shape, 0x11, sizeof d.shape); // dims beyond the rank are not looked at
     d.shape.rank = 1;
     d.shape.dims[0] = 3;
     d.dtype = SPY_FLOAT32;
