@@ -1270,7 +1270,7 @@ struct spy_decl {
     uint32_t group_size[3];      // its [numthreads]
     const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
     uint32_t line;
-    const char *doc;             // the comment right above it: the text of its /// lines or of its /** */; "" without one
+    const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
 typedef enum spy_type_kind {
@@ -1633,7 +1633,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
+    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
                                // SPY_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
@@ -4331,11 +4331,12 @@ SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
+// The cast is for clang++, which warns of a literal that is asked whether it is NULL.
 #define SPYI_NOT_ZEROED(type)                                                                                \
     "the " #type " was not zeroed before its members were set: write `" #type                                \
     " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
 #define SPYI_DESC_PROBLEM(type, desc)                                                                        \
-    ((desc) != NULL && (desc)->_end_canary != 0 ? SPYI_NOT_ZEROED(type) : NULL)
+    ((desc) != NULL && (desc)->_end_canary != 0 ? (const char *)SPYI_NOT_ZEROED(type) : NULL)
 
 // Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
@@ -7970,7 +7971,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    bool told_optimization; // that spirv-opt is missing: once is enough
+    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
     char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored
         *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
@@ -9687,11 +9688,11 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
-        out[n++] = spyi_sl_int_option(
-            SPYI_SL_OPTION_OPTIMIZATION,
-            o->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize(unit->compiler->library)
-                ? SPYI_SL_OPTIMIZATION_NONE
-                : spyi_sl_optimization(o->optimization));
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
+                                      o->optimization > SPY_OPTIMIZATION_NONE &&
+                                              !spyi_sl_can_optimize(unit->compiler->library)
+                                          ? SPYI_SL_OPTIMIZATION_NONE
+                                          : spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
                                                                      ? SPYI_SL_DEBUG_STANDARD
@@ -9733,12 +9734,15 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
             spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
         return SPY_OK;
     }
-    if (optimize && !spyi_sl_can_optimize(lib) && !unit->compiler->told_optimization) {
-        spyi_text_add(notes,
-                      "optimization needs the library slang-glslang of Slang %s beside %s; without it no module's code is "
-                      "optimised before the driver does\n",
-                      lib->version, lib->path);
-        unit->compiler->told_optimization = true;
+    if (optimize) {
+        spyi_global_lock();
+        bool possible = spyi_sl_can_optimize(lib);
+        spyi_global_unlock();
+        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
+            spyi_text_add(notes,
+                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
+                          "module's code is optimised before the driver does\n",
+                          lib->version, lib->path);
     }
     if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
         spyi_text_add(error,
@@ -10189,7 +10193,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->hook = desc->files;
     c->print = desc->print;
     if (desc->bounds_record)
-        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL", (unsigned long long)desc->bounds_record);
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
+                 (unsigned long long)desc->bounds_record);
     return c;
 }
 
@@ -11117,8 +11122,9 @@ void spyi_near_offer(spyi_near *near_names, const char *name) {
 }
 
 void spyi_near_offer_builtin(spyi_near *near_names) {
-    static const char *const scalars[] = { "float", "half", "double", "int", "uint", "bool", "int8_t", "uint8_t", "int16_t",
-                                           "uint16_t", "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
+    static const char *const scalars[] = { "float",   "half",     "double",   "int",      "uint",
+                                           "bool",    "int8_t",   "uint8_t",  "int16_t",  "uint16_t",
+                                           "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
     static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
     char name[16];
     for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);
@@ -12019,7 +12025,8 @@ static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     b->line_count = 0;
     spyi_text_clear(&b->source);
     if (unit->precompiled) return false;
-    if (unit->has_given && strcmp(path, unit->path) == 0) spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
+    if (unit->has_given && strcmp(path, unit->path) == 0)
+        spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
     else if (!spyi_source_read(unit->compiler, path, &b->source)) return false;
     const char *text = spyi_text_str(&b->source);
     for (const char *line = text; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
@@ -12081,10 +12088,11 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
     size_t length;
     if (!number || !path[0] || !spyi_doc_open(b, path) || number > b->line_count) return "";
     uint32_t at = number - 1; // the line above is at - 1
-    while (at > 0) {          // attributes, generic parameters and the result's type may stand on lines of their own
+    while (at > 0) { // attributes, generic parameters and the result's type may stand on lines of their own
         const char *line = spyi_doc_line(b, at - 1, &length);
-        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) || memchr(line, '}', length) ||
-                    line[length - 1] == '/' || spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
+        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) ||
+                    memchr(line, '}', length) || line[length - 1] == '/' ||
+                    spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
         if (ends) break;
         at--;
     }
@@ -12094,7 +12102,9 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
         spyi_doc_block(b, at - 1, &out);
     } else {
         uint32_t first = at;
-        while (first > 0 && (line = spyi_doc_line(b, first - 1, &length)) && spyi_doc_is_comment(line, length)) first--;
+        while (first > 0 && (line = spyi_doc_line(b, first - 1, &length)) &&
+               spyi_doc_is_comment(line, length))
+            first--;
         for (; first < at; first++) {
             line = spyi_doc_line(b, first, &length);
             spyi_doc_add(line, length, 3, &out);
@@ -15712,8 +15722,9 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
         spyi_near_text(&near_names, &text);
         spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module ? "%s: type '%s' is not known to module '%s'%s"
-                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  module
+                      ? "%s: type '%s' is not known to module '%s'%s"
+                      : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
                   function, type, module ? module->name : "", spyi_text_str(&text));
         spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
@@ -19213,7 +19224,8 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
                                                 sizeof zeros, false, error);
     // Else the next look could come before it.
     if (status == SPY_OK)
-        status = device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+        status =
+            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
     return status;
 }
 
@@ -19290,7 +19302,8 @@ static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *
     spyi_text_add(out, count == 1 ? ",)" : ")");
 }
 
-static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record, spyi_text *error) {
+static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record,
+                                spyi_text *error) {
     static const char *const did[3] = { "reads", "writes", "adds" };
     static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
     uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
@@ -19314,7 +19327,9 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
     spyi_bounds_tuple(shape, rank, error);
     for (uint32_t d = 0; d < rank; d++) {
         if ((int)index[d] >= 0 && (int)index[d] < (int)shape[d]) continue;
-        if (shape[d]) spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d, (int)index[d]);
+        if (shape[d])
+            spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d,
+                          (int)index[d]);
         else spyi_text_add(error, ": dimension %u is empty", d);
         break;
     }
@@ -20387,7 +20402,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
-    if (SPYI_DESC_PROBLEM(spy_device_desc, desc)) { // not even its log can be trusted
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
                   SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
@@ -21366,7 +21381,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
-    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
     if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
@@ -21655,7 +21670,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     if (!plain || !plain_element) return false;
     fit->cost = spyi_cost(use, element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT) return false;
-    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX) return false; // see spyi_leaf_strides
+    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
+        return false; // see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
         fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
@@ -21880,8 +21896,9 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
-        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path, leaf->type->display,
-                spyi_text_str(&got), v->one_value ? "" : ", whose mapping names no dimension to run it over");
+        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path,
+                leaf->type->display, spyi_text_str(&got),
+                v->one_value ? "" : ", whose mapping names no dimension to run it over");
         spyi_text_free(&got);
         return false;
     }
@@ -21929,13 +21946,18 @@ static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, c
     const spyi_type *inner = leaf->type, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
     while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
-    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar && inner->scalar && held->scalar != inner->scalar;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar &&
+                   inner->scalar && held->scalar != inner->scalar;
     if (!numbers) return "";
     const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
-    if (leaf->out && leaf->in) snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
-    else if (leaf->out) snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    if (leaf->out && leaf->in)
+        snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out)
+        snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
     else
-        snprintf(text, size, "; a tensor's numbers are not converted from %s to %s, which could change them: create it with desc.dtype %s",
+        snprintf(text, size,
+                 "; a tensor's numbers are not converted from %s to %s, which could change them: create it "
+                 "with desc.dtype %s",
                  from, to, to);
     return text;
 }
@@ -22051,7 +22073,8 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
 }
 
 // T[]: its own address and count, besides what its elements are.
-static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, int32_t node) {
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
@@ -22148,6 +22171,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
         uint32_t f = position;
+        if (field_name && spyi_type_is_pair(type)) { // in Python's words, too
+            if (strcmp(field_name, "primal") == 0) field_name = "p";
+            if (strcmp(field_name, "grad") == 0) field_name = "d";
+        }
         if (!field_name || !field_name[0]) position++;
         else
             for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
@@ -22187,7 +22214,8 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!unsized && !array)
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
     if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
-        return spyi_mismatch(a, path, type, v, "; it takes a struct without names of fields, one for each element");
+        return spyi_mismatch(a, path, type, v,
+                             "; it takes a struct without names of fields, one for each element");
     if (unsized && !spyi_add_unsized(a, index, type, path, node))
         return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
@@ -22748,9 +22776,10 @@ static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value 
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
-                                                  : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                                                    "say which with spy_cast",
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                      : "'%s': expected %s, got %s, which does not tell its Slang type: "
+                        "say which with spy_cast",
                 p->name, p->type->display, spyi_text_str(&got));
     spyi_text_free(&got);
     return false;
@@ -22858,8 +22887,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
 }
 
 // Tries all overloads. `spread`: values of spy_map_value() may be run over.
-static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread, spyi_bound *bound,
-                                 spyi_text *error) {
+static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
+                                 spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -23483,8 +23512,8 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of a type with scalars of `from` as it is stored in memory type `to`.
-static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to, const char *expression,
-                             spyi_text *out) {
+static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
+                             const char *expression, spyi_text *out) {
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
     if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
@@ -23897,7 +23926,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
                           index, memory->columns, c);
             if (store)
-                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part), "xyzw"[c]);
+                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part),
+                              "xyzw"[c]);
         }
         if (store) {
             spyi_text_add(&line, "}");
@@ -25725,9 +25755,14 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (size > most || limits->max_bindings == 0)
+    else if (limits->max_bindings == 0)
+        spyi_text_add(error,
+                      "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
+                      "VK_KHR_push_descriptor, which an engine enables at vkCreateDevice",
+                      leaf->type->display);
+    else if (size > most)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size, (unsigned long long)(limits->max_bindings ? most : 0));
+                      (unsigned long long)size, (unsigned long long)most);
     else return true;
     return false;
 }
@@ -25755,7 +25790,8 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
-    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
+                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
     return false;
 }
 
@@ -26105,7 +26141,8 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
     uint8_t *out = (uint8_t *)field;
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     int64_t pack = spyi_whole_pack(leaf, t);
-    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error)) return false;
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error))
+        return false;
     memset(out + size, 0, (size_t)size * (parts - 1));
     for (int g = 0; g < 2 && parts > 1; g++) {
         const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
@@ -26210,17 +26247,17 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_view_kind_of(parts.base)
-                            ? target == SPYI_TARGET_CUDA
-                                  ? "; it takes a tensor of exactly these elements, or of their scalars"
-                                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
-                        : spyi_is_typed_buffer(parts.base)
-                            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-                              "buffers, but for (RW)StructuredBuffer<T>"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
-                            ? "; it takes a tensor"
-                            : NULL;
+    const char *takes =
+        strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+        : spyi_view_kind_of(parts.base)
+            ? target == SPYI_TARGET_CUDA
+                  ? "; it takes a tensor of exactly these elements, or of their scalars"
+                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
+        : spyi_is_typed_buffer(parts.base)
+            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+              "buffers, but for (RW)StructuredBuffer<T>"
+        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                                                                        : NULL;
     spyi_free_parts(&parts);
     return takes;
 }
@@ -27369,10 +27406,13 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
     static const struct {
         const char *code, *problem;
     } known[] = {
-        { "(E45001)", "is declared extern, and nothing gives it: give a constant in options.constants, or a type in "
-                      "options.prelude (export struct X : I = Y;), or load the module with one in desc.link that exports it" },
-        { "(E30600)", "is not public: where a module says `public` or `module` anywhere, only its public declarations "
-                      "can be used from outside: write `public` before it" },
+        { "(E45001)",
+          "is declared extern, and nothing gives it: give a constant in options.constants, or a type in "
+          "options.prelude (export struct X : I = Y;), or load the module with one in desc.link that exports "
+          "it" },
+        { "(E30600)",
+          "is not public: where a module says `public` or `module` anywhere, only its public declarations "
+          "can be used from outside: write `public` before it" },
     };
     const char *text = spyi_text_str(error), *diagnostics = spyi_diagnostics(text);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -27383,7 +27423,8 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
         const char *message = strstr(line, "error: ");
         spyi_text_add(&all, "'");
         spyi_quoted(message && message < code ? message : line, &all);
-        spyi_text_add(&all, "' of module '%s' %s; Slang says:\n%s", function->module->name, known[i].problem, diagnostics);
+        spyi_text_add(&all, "' of module '%s' %s; Slang says:\n%s", function->module->name, known[i].problem,
+                      diagnostics);
         spyi_text_free(error);
         *error = all;
         *status = SPY_ERROR_INVALID_ARGUMENT;
@@ -27399,12 +27440,15 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
 // >>plans
 
 // What a call of a [CudaKernel] needs besides arguments that fit.
-static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values, spyi_text *error) {
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
+                                         spyi_text *error) {
     if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
     if (values->thread_count.rank == 1) return SPY_OK;
-    spyi_text_add(error, "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
-                         "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
-                  values->thread_count.rank ? "one of more dimensions" : "none");
+    spyi_text_add(
+        error,
+        "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+        "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+        values->thread_count.rank ? "one of more dimensions" : "none");
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
@@ -27437,7 +27481,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     // It finds its element by its thread's number, so that each element needs a thread of its own.
     uint32_t *group = plan->bound.options.threads;
-    if (cuda_kernel && status == SPY_OK && !group[0]) group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
+    if (cuda_kernel && status == SPY_OK && !group[0])
+        group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -29375,7 +29420,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
-    if (status == SPY_OK && (s.waits || timed)) status = spyi_bounds_take(device, plan->function->name, error);
+    if (status == SPY_OK && (s.waits || timed))
+        status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
@@ -29657,7 +29703,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
         spyi_cache_again(function, args, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (SPYI_DESC_PROBLEM(spy_call_options, options)) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
         spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
         status = SPY_ERROR_INVALID_ARGUMENT;
     } else if (list && timed) {
@@ -29816,8 +29862,9 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
     const spyi_limits *limits = &function->object.device->base->limits;
     if (limits->target == SPYI_TARGET_CUDA) return true;
-    spyi_text_add(error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
-                  limits->info.name, limits->info.backend);
+    spyi_text_add(
+        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+        limits->info.name, limits->info.backend);
     return false;
 }
 
@@ -29835,7 +29882,7 @@ static size_t spyi_dispatch_args(const spy_function *function, spy_args args, sp
 
 static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
                                          const spy_call_options *o) {
-    if (SPYI_DESC_PROBLEM(spy_call_options, o)) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (args.count && !args.items) return "expected arguments, got NULL";
     if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
     if (function->overloads.count != 1)
@@ -29893,7 +29940,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
                            !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
+        for (int i = 0; i < 3; i++)
+            threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
