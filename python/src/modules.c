@@ -52,7 +52,8 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
         if (!name) {
             PyErr_Clear();
             name = PyObject_Str(object);
-            if (name && (!PyUnicode_Check(name) || strncmp(spyp_utf8(name), "torch.", 6) != 0)) Py_CLEAR(name);
+            const char *said = name ? spyp_utf8(name) : NULL;
+            if (!said || strncmp(said, "torch.", 6) != 0) Py_CLEAR(name);
         }
     }
     const char *text = name && PyUnicode_Check(name) ? spyp_utf8(name) : NULL;

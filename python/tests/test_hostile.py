@@ -431,6 +431,12 @@ def test_nul(m, device):
 
 def test_text_that_is_none(m):
     """26: halves of surrogates are no UTF-8."""
+    class Says:
+        def __str__(self):
+            return self.text
+
+    for Says.text in ("\ud800", "torch.float\0"):  # a dtype is known by its text
+        fails(TypeError, "Tensor.zeros: argument 'dtype': expected a type of a module", spy.Tensor.zeros, m.device, (2,), Says())
     for use in (lambda: m.one.prelude("// \ud800"), lambda: m.pair({"\ud800": 1.0, "b": 2.0}), lambda: m.one(**{"\ud800": 1.0}), lambda: m["\ud800"]):
         fails(ValueError, r"expected text that UTF-8 can encode, got '.*\\ud800", use)
 
