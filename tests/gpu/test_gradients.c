@@ -777,6 +777,10 @@ static void test_errors(void **state) {
     FAILS(SPY_ERROR_TYPE_MISMATCH,
           spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_tensor(NULL, ints))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
           "'x.grad'", "expected float", "int tensor");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, // fields are no gradient of a number
+          spy_call_forward_diff(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 1), spy_arg_struct(NULL, SPY_ARGS(spy_arg_f32("a", 1))))),
+                                                      spy_arg_f32("w", 1), spy_arg_diff_pair("_result", SPY_ARGS(spy_out_f32(NULL, &f), spy_out_f32(NULL, &f))))),
+          "'x.grad'", "expected float", "struct of 1 fields");
     FAILS(SPY_ERROR_TYPE_MISMATCH,
           spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_f32(NULL, 1))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
           "'x.grad'", "inout");
