@@ -1,6 +1,6 @@
 # slangpy.h is header-only for its users; this Makefile is for working on it. Sources come from src/manifest alone.
 #
-#   make               the four headers, and build/release/libslangpy.a (the split build)
+#   make               the headers, and build/release/libslangpy.a (the split build)
 #   make demo          fetch what is needed, tonemap a photograph, print the picture's path
 #   make test          everything that CI runs; ends with 'N passed, N failed, N skipped'
 #   make soak          the GPU tests at full counts        make bench [BACKEND=vk]   performance.md's figures
@@ -21,21 +21,20 @@ PREFIX ?= /usr/local
 flags_release := -O2 -g -DNDEBUG
 flags_debug := -O0 -g
 # Sanitizers at -O0: gcc needs three times as long at -O1, and most of a test's time is libslang's, which has none.
-# stb_ds.h's hash shifts bytes into the sign bit (shift-base)
-flags_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=shift-base -fno-omit-frame-pointer
+flags_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 flags_tsan := -O0 -g -fsanitize=thread -fno-omit-frame-pointer
 ifeq ($(flags_$(config)),)
 $(error config=$(config) is not one of release debug asan tsan)
 endif
 
-# stb_ds.h is not ours to warn about: -isystem, where a user may say -I (tests/compile tries both).
+# The examples' stb_image.h is not ours to warn about.
 STD := -std=c11 -Wall -Wextra -Wconversion -Wshadow -Werror
 INCLUDES := -isystem /usr/include/stb
 ALL_CFLAGS = $(STD) $(flags_$(config)) -MMD -MP $(CFLAGS)
 LIBS := -lpthread -ldl -lm
 
-headers := slangpy.h slangpy_vk.h slangpy_cuda.h slangpy_d3d12.h
-sources := $(shell awk '!/^\#/ && ($$2 == "impl" || $$2 == "split") && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
+headers := slangpy.h slangpy_vk.h slangpy_cuda.h slangpy_d3d12.h slangpy.hpp
+sources := $(shell awk '!/^\#/ && $$2 == "impl" && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
 listed := $(addprefix src/,$(shell awk '!/^\#/ && NF { print $$3 }' src/manifest))
 objects := $(sources:%.c=$B/src/%.o)
 library := $B/libslangpy.a
@@ -60,7 +59,7 @@ unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
 gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
 gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
-cuda_tests := $(addprefix $B/cuda/,buffers calls cuda cuda_kernels dispatch globals gradient_sums gradients graph groups kinds options print random resolution views)
+cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch globals gradient_sums gradients graph groups kinds options print random resolution views)
 
 .PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
 .DELETE_ON_ERROR:
@@ -81,7 +80,7 @@ bench-programs: $(bench_programs)
 
 # ---- headers and library
 
-# One run writes all four. It leaves an unchanged header alone, so the stamp, not the header, carries the time.
+# One run writes all of them. It leaves an unchanged header alone, so the stamp, not the header, carries the time.
 build/headers.stamp: src/manifest tools/amalgamate LICENSE $(wildcard $(listed))
 	@mkdir -p build
 	tools/amalgamate
@@ -184,7 +183,7 @@ soak:
 	@tests/run soak
 
 bench:
-	@tools/setup
+	@tools/setup test # raw_vk.c, a rival, uses volk
 	@$(MAKE) --no-print-directory config=release bench-programs
 	@tests/bench/run build/release/bench $(BACKEND) # a script: rivals run in processes of their own, interleaved
 
@@ -192,9 +191,11 @@ check:
 	tools/amalgamate --check
 	@if [ -x tools/check_abi ]; then tools/check_abi; fi
 
-version = $(shell awk '$$1 == "\#define" && $$2 == "SPY_VERSION" { printf "%d.%d.%d", $$3 / 10000, $$3 / 100 % 100, $$3 % 100 }' slangpy.h)
+# No number sign in the program: make hands an escaped one to the shell with its backslash, and mawk keeps that.
+version = $(shell awk '$$1 ~ /define$$/ && $$2 == "SPY_VERSION" { printf "%d.%d.%d", $$3 / 10000, $$3 / 100 % 100, $$3 % 100 }' slangpy.h)
 
 install: $(headers)
+	$(if $(version),,$(error no SPY_VERSION found in slangpy.h))
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(version)|' tools/slangpy.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/slangpy.pc

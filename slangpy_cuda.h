@@ -39,23 +39,24 @@ typedef struct spy_cuda_desc {
     bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
                                 // back becomes a CUDA graph of one node, which is launched in half the time, unless the
                                 // environment has CUDA_LAUNCH_BLOCKING=1
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_cuda_desc;
 
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
-// stream of another context. Threads: one at a time.
+// stream of another context. Threads: any.
 spy_status spy_cuda_set_stream(spy_device *device, void *stream);
 // Order between the device and a stream that others fill; the host waits for nothing. wait: all further work of the device
 // begins after what `stream` has been given so far. signal: what `stream` is given from now on begins after all work of the
 // device so far. NULL, errors and threads as for spy_cuda_set_stream().
 spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
 spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
-// What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: one at a time.
+// What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: any.
 void *spy_cuda_get_stream(spy_device *device);
 void *spy_cuda_get_context(spy_device *device);
-// The adapter's number, as spy_device_desc.adapter: CUdevice + 1. 0 with an error for other devices. Threads: one at a time.
+// The adapter's number, as spy_device_desc.adapter: CUdevice + 1. 0 with an error for other devices. Threads: any.
 uint32_t spy_cuda_get_adapter(spy_device *device);
 // Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
-// thread's current context as it was, but for threads that have none: those get the device's. Threads: any, one at a time.
+// thread's current context as it was, but for threads that have none: those get the device's. Threads: any.
 spy_status spy_cuda_make_current(spy_device *device);
 
 // The context that is current on this thread, for spy_cuda_desc.context, and its adapter's number, for
@@ -67,7 +68,7 @@ spy_status spy_cuda_set_current_context(void *context);
 
 // A tensor over `size_bytes` of device memory from `address` (CUdeviceptr) on. desc->data must be NULL. The memory must
 // outlive the tensor and all calls with it. SPY_ERROR_INVALID_ARGUMENT for memory of another device or none of CUDA's.
-// Threads: one at a time. The address of a tensor is spy_tensor_address().
+// Threads: any. The address of a tensor is spy_tensor_address().
 spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
                                    const spy_tensor_desc *desc);
 
@@ -2118,8 +2119,13 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
 
 static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_cuda_desc *given = (const spy_cuda_desc *)desc->backend_desc;
-    spy_status status = spyi_cu_open(given != NULL ? given->driver_library : NULL, &gpu->cu, error);
+    spy_status status;
     bool pushed;
+    if (SPYI_DESC_PROBLEM(spy_cuda_desc, given) != NULL) {
+        spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_cuda_desc, given));
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_cu_open(given != NULL ? given->driver_library : NULL, &gpu->cu, error);
     if (status != SPY_OK) return status;
     if (given != NULL && given->nvrtc_library != NULL) {
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);
@@ -2614,6 +2620,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
         chunk->size = size;
         chunk->memory = gpu; // ours to free
         gpu->base.stats.driver_allocations++;
+        gpu->base.stats.driver_bytes += size;
     } else {
         size_t unused = 0, total = 0;
         bool named = label != NULL && label[0] != '\0';
@@ -2635,6 +2642,7 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
         bool pushed = spyi_cuda_enter(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
+        gpu->base.stats.driver_bytes -= chunk->size;
         spyi_cuda_leave(gpu, pushed);
     }
     memset(chunk, 0, sizeof *chunk);
@@ -2645,6 +2653,7 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
+    gpu->base.stats.driver_bytes -= 2 * page->size; // of the host and of the device
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
@@ -2658,6 +2667,7 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     page->size = size;
+    gpu->base.stats.driver_bytes += 2 * size;
     result = gpu->cu.MemHostAlloc(&host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
     page->host = (char *)host;
     if (result == SPYI_CU_OK) result = gpu->cu.MemAlloc(&page->device, size);
@@ -3497,12 +3507,14 @@ static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging
     if (result == SPYI_CU_OK) staging->used = false;
     if (result == SPYI_CU_OK && staging->size < size) {
         if (staging->host != NULL) (void)gpu->cu.MemFreeHost(staging->host);
+        gpu->base.stats.driver_bytes -= staging->size;
         staging->host = NULL;
         staging->size = 0;
         result = gpu->cu.MemHostAlloc(&staging->host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
         if (result == SPYI_CU_OK) staging->size = size;
         else staging->host = NULL;
         gpu->base.stats.driver_allocations++;
+        gpu->base.stats.driver_bytes += staging->size;
     }
     return result == SPYI_CU_OK ? SPY_OK
                                 : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
@@ -3647,6 +3659,7 @@ SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_
     if (gpu->bounce == NULL) {
         result = gpu->cu.MemHostAlloc(&gpu->bounce, SPYI_CUDA_SMALL_UPLOAD, SPYI_CU_HOST_ALLOC_PORTABLE);
         if (result != SPYI_CU_OK) gpu->bounce = NULL;
+        else gpu->base.stats.driver_bytes += SPYI_CUDA_SMALL_UPLOAD;
         gpu->base.stats.driver_allocations++;
     }
     if (result == SPYI_CU_OK) result = gpu->cu.MemcpyDtoHAsync(gpu->bounce, from, size, stream);

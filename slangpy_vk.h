@@ -39,7 +39,8 @@ typedef struct spy_vk_desc {
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
     const char *const *enabled_features;   // those of spy_vk_required_features().optional_features that `device` was
-    uint32_t enabled_feature_count;        // created with; kernels that need others are refused
+    uint32_t enabled_feature_count;        // created with; others count as missing: Vulkan does not tell
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_vk_desc;
 
 // What an engine's VkDevice must be created with. Valid for the life of the process.
@@ -57,15 +58,49 @@ typedef struct spy_vk_requirements {
 
 spy_vk_requirements spy_vk_required_features(void);
 
-// Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our
-// own; NULL ends that. What we recorded before is submitted first; the engine submits its buffer before it
-// makes further calls that depend on it, to the same queue, and keeps it alive. Uploads are recorded into it
-// too. Barriers between the engine's commands and ours are the engine's. What was recorded counts as
-// finished, for memory reuse and reads, once the engine has said so by spy_vk_external_submit_finished(); to
-// wait for it earlier is SPY_ERROR_NOT_READY.
-spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
-// All work recorded so far into engine command buffers has been executed.
-spy_status spy_vk_external_submit_finished(spy_device *device);
+#define SPY_VK_MAX_FEATURES 64
+
+// The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
+typedef struct spy_vk_features {
+    uint32_t count;
+    const char *names[SPY_VK_MAX_FEATURES]; // valid for the life of the process
+} spy_vk_features;
+
+// Turn on what spy_vk_required_features() lists in an engine's own feature structs. `features`: the VkPhysicalDeviceFeatures2 with
+// its pNext chain that goes into VkDeviceCreateInfo.pNext. Each feature is looked for in VkPhysicalDeviceVulkan11Features and
+// its successors and in the structs of single extensions, whichever the chain has; an optional one in none of them stays off.
+// `supported`: the chain that vkGetPhysicalDeviceFeatures2 filled. Optional features that it has are turned on too; NULL: none.
+// What the engine has turned on itself stays on. `enabled`: filled with the optional features that are on now; may be NULL.
+// SPY_ERROR_UNSUPPORTED: the device lacks a required feature. SPY_ERROR_INVALID_ARGUMENT: a chain has no struct with a required
+// one. Errors go to spy_take_error(NULL) and leave the chain as it was. Threads: any.
+//     spy_vk_features on;
+//     vkGetPhysicalDeviceFeatures2(adapter, &have);             // have and want are chains of the same structs
+//     spy_vk_fill_features(&want, &have, &on);                  // device_info.pNext = &want
+//     desc.enabled_features = on.names, desc.enabled_feature_count = on.count;
+spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
+
+// >>recordings: calls that go into an engine's command buffers
+
+// Names one recording of a device; 0: none.
+typedef uint64_t spy_vk_recording_id;
+
+// Record all calls from now on, uploads too, into a VkCommandBuffer of the engine (begun, outside a render pass) instead
+// of our own. Gives the recording's id; 0 on error: command_buffer is NULL, or a recording has not ended. Our own work so
+// far is submitted first. A command buffer may be recorded into several times, which gives several ids.
+// The engine submits its command buffers to the device's queue, in the order of their recordings and before it makes
+// calls outside a recording that depend on them. Barriers between the engine's own commands and ours are the engine's.
+// Until the recording is reported as finished, what it uses stays as it is (parameters, uploaded data, temporaries and
+// the memory of released tensors), calls in it must not have results in host memory, and reading what it writes is
+// SPY_ERROR_NOT_READY. Threads: any.
+spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
+// Calls go into command buffers of our own again. SPY_ERROR_INVALID_ARGUMENT: no recording has begun.
+spy_status spy_vk_end_recording(spy_device *device);
+// The command buffer has been executed (its fence has been signalled), or was thrown away and never will be: what only
+// this recording used is free, and its results can be read. Each id is reported once, in the order of the recordings;
+// SPY_ERROR_INVALID_ARGUMENT for an id that was reported before, whose recording has not ended, that comes before its
+// turn, or that this device has not given. Never waits. Threads: any.
+// spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
+spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
 
 // Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
@@ -93,700 +128,102 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 #error "the implementation of slangpy_vk.h uses that of slangpy.h, which was not compiled in this file: define SLANGPY_IMPLEMENTATION before the first include of either"
 #endif
 
-// >>vk/vulkan_headers.h -------------------------------------------------------------------------------------
+// >>vk/functions.h ------------------------------------------------------------------------------------------
 
-// The Vulkan headers as the program wants them: they come in before volk's names are changed, so its prototypes (or their
-// absence, by VK_NO_PROTOTYPES) are still right for the program's own code after us in the same file.
+// The Vulkan functions that the backend calls, and the headers that declare their types. Their addresses are asked for at
+// run time and kept in members of our own structs, so that no symbol meets those of the program's libvulkan or volk.
+// A function that the backend calls must have a line here.
 
-#if defined(VULKAN_H_) || defined(VULKAN_CORE_H_) || defined(VOLK_H_)
-#error "vulkan.h or volk.h was included before the implementation of slangpy_vk.h: include slangpy_vk.h first, or give it a file of its own"
+// Any headers from 1.3.204 on serve, with or without VK_NO_PROTOTYPES, also those that the program, or its volk.h, included
+// before: only their types and constants are used.
+#ifndef VULKAN_CORE_H_
+#ifdef __has_include
+#if !__has_include(<vulkan/vulkan.h>)
+#error "slangpy_vk.h needs vulkan/vulkan.h on the include path (Debian: apt install libvulkan-dev)"
 #endif
-
+#endif
 #include <vulkan/vulkan.h>
-
-// >>vk/volk_names.h -----------------------------------------------------------------------------------------
-
-// volk (1.3.239) under names of our own: every name it declares becomes spyi_..., until volk_end.h.
-// Generated by tools/amalgamate --names from Debian 12's copy; do not edit.
-
-#define VolkDeviceTable spyi_VolkDeviceTable
-#define loadedDevice spyi_loadedDevice
-#define loadedInstance spyi_loadedInstance
-#define vkAcquireDrmDisplayEXT spyi_vkAcquireDrmDisplayEXT
-#define vkAcquireFullScreenExclusiveModeEXT spyi_vkAcquireFullScreenExclusiveModeEXT
-#define vkAcquireNextImage2KHR spyi_vkAcquireNextImage2KHR
-#define vkAcquireNextImageKHR spyi_vkAcquireNextImageKHR
-#define vkAcquirePerformanceConfigurationINTEL spyi_vkAcquirePerformanceConfigurationINTEL
-#define vkAcquireProfilingLockKHR spyi_vkAcquireProfilingLockKHR
-#define vkAcquireWinrtDisplayNV spyi_vkAcquireWinrtDisplayNV
-#define vkAcquireXlibDisplayEXT spyi_vkAcquireXlibDisplayEXT
-#define vkAllocateCommandBuffers spyi_vkAllocateCommandBuffers
-#define vkAllocateDescriptorSets spyi_vkAllocateDescriptorSets
-#define vkAllocateMemory spyi_vkAllocateMemory
-#define vkBeginCommandBuffer spyi_vkBeginCommandBuffer
-#define vkBindAccelerationStructureMemoryNV spyi_vkBindAccelerationStructureMemoryNV
-#define vkBindBufferMemory spyi_vkBindBufferMemory
-#define vkBindBufferMemory2 spyi_vkBindBufferMemory2
-#define vkBindBufferMemory2KHR spyi_vkBindBufferMemory2KHR
-#define vkBindImageMemory spyi_vkBindImageMemory
-#define vkBindImageMemory2 spyi_vkBindImageMemory2
-#define vkBindImageMemory2KHR spyi_vkBindImageMemory2KHR
-#define vkBindOpticalFlowSessionImageNV spyi_vkBindOpticalFlowSessionImageNV
-#define vkBindVideoSessionMemoryKHR spyi_vkBindVideoSessionMemoryKHR
-#define vkBuildAccelerationStructuresKHR spyi_vkBuildAccelerationStructuresKHR
-#define vkBuildMicromapsEXT spyi_vkBuildMicromapsEXT
-#define vkCmdBeginConditionalRenderingEXT spyi_vkCmdBeginConditionalRenderingEXT
-#define vkCmdBeginDebugUtilsLabelEXT spyi_vkCmdBeginDebugUtilsLabelEXT
-#define vkCmdBeginQuery spyi_vkCmdBeginQuery
-#define vkCmdBeginQueryIndexedEXT spyi_vkCmdBeginQueryIndexedEXT
-#define vkCmdBeginRenderPass spyi_vkCmdBeginRenderPass
-#define vkCmdBeginRenderPass2 spyi_vkCmdBeginRenderPass2
-#define vkCmdBeginRenderPass2KHR spyi_vkCmdBeginRenderPass2KHR
-#define vkCmdBeginRendering spyi_vkCmdBeginRendering
-#define vkCmdBeginRenderingKHR spyi_vkCmdBeginRenderingKHR
-#define vkCmdBeginTransformFeedbackEXT spyi_vkCmdBeginTransformFeedbackEXT
-#define vkCmdBeginVideoCodingKHR spyi_vkCmdBeginVideoCodingKHR
-#define vkCmdBindDescriptorBufferEmbeddedSamplersEXT spyi_vkCmdBindDescriptorBufferEmbeddedSamplersEXT
-#define vkCmdBindDescriptorBuffersEXT spyi_vkCmdBindDescriptorBuffersEXT
-#define vkCmdBindDescriptorSets spyi_vkCmdBindDescriptorSets
-#define vkCmdBindIndexBuffer spyi_vkCmdBindIndexBuffer
-#define vkCmdBindInvocationMaskHUAWEI spyi_vkCmdBindInvocationMaskHUAWEI
-#define vkCmdBindPipeline spyi_vkCmdBindPipeline
-#define vkCmdBindPipelineShaderGroupNV spyi_vkCmdBindPipelineShaderGroupNV
-#define vkCmdBindShadingRateImageNV spyi_vkCmdBindShadingRateImageNV
-#define vkCmdBindTransformFeedbackBuffersEXT spyi_vkCmdBindTransformFeedbackBuffersEXT
-#define vkCmdBindVertexBuffers spyi_vkCmdBindVertexBuffers
-#define vkCmdBindVertexBuffers2 spyi_vkCmdBindVertexBuffers2
-#define vkCmdBindVertexBuffers2EXT spyi_vkCmdBindVertexBuffers2EXT
-#define vkCmdBlitImage spyi_vkCmdBlitImage
-#define vkCmdBlitImage2 spyi_vkCmdBlitImage2
-#define vkCmdBlitImage2KHR spyi_vkCmdBlitImage2KHR
-#define vkCmdBuildAccelerationStructureNV spyi_vkCmdBuildAccelerationStructureNV
-#define vkCmdBuildAccelerationStructuresIndirectKHR spyi_vkCmdBuildAccelerationStructuresIndirectKHR
-#define vkCmdBuildAccelerationStructuresKHR spyi_vkCmdBuildAccelerationStructuresKHR
-#define vkCmdBuildMicromapsEXT spyi_vkCmdBuildMicromapsEXT
-#define vkCmdClearAttachments spyi_vkCmdClearAttachments
-#define vkCmdClearColorImage spyi_vkCmdClearColorImage
-#define vkCmdClearDepthStencilImage spyi_vkCmdClearDepthStencilImage
-#define vkCmdControlVideoCodingKHR spyi_vkCmdControlVideoCodingKHR
-#define vkCmdCopyAccelerationStructureKHR spyi_vkCmdCopyAccelerationStructureKHR
-#define vkCmdCopyAccelerationStructureNV spyi_vkCmdCopyAccelerationStructureNV
-#define vkCmdCopyAccelerationStructureToMemoryKHR spyi_vkCmdCopyAccelerationStructureToMemoryKHR
-#define vkCmdCopyBuffer spyi_vkCmdCopyBuffer
-#define vkCmdCopyBuffer2 spyi_vkCmdCopyBuffer2
-#define vkCmdCopyBuffer2KHR spyi_vkCmdCopyBuffer2KHR
-#define vkCmdCopyBufferToImage spyi_vkCmdCopyBufferToImage
-#define vkCmdCopyBufferToImage2 spyi_vkCmdCopyBufferToImage2
-#define vkCmdCopyBufferToImage2KHR spyi_vkCmdCopyBufferToImage2KHR
-#define vkCmdCopyImage spyi_vkCmdCopyImage
-#define vkCmdCopyImage2 spyi_vkCmdCopyImage2
-#define vkCmdCopyImage2KHR spyi_vkCmdCopyImage2KHR
-#define vkCmdCopyImageToBuffer spyi_vkCmdCopyImageToBuffer
-#define vkCmdCopyImageToBuffer2 spyi_vkCmdCopyImageToBuffer2
-#define vkCmdCopyImageToBuffer2KHR spyi_vkCmdCopyImageToBuffer2KHR
-#define vkCmdCopyMemoryIndirectNV spyi_vkCmdCopyMemoryIndirectNV
-#define vkCmdCopyMemoryToAccelerationStructureKHR spyi_vkCmdCopyMemoryToAccelerationStructureKHR
-#define vkCmdCopyMemoryToImageIndirectNV spyi_vkCmdCopyMemoryToImageIndirectNV
-#define vkCmdCopyMemoryToMicromapEXT spyi_vkCmdCopyMemoryToMicromapEXT
-#define vkCmdCopyMicromapEXT spyi_vkCmdCopyMicromapEXT
-#define vkCmdCopyMicromapToMemoryEXT spyi_vkCmdCopyMicromapToMemoryEXT
-#define vkCmdCopyQueryPoolResults spyi_vkCmdCopyQueryPoolResults
-#define vkCmdCuLaunchKernelNVX spyi_vkCmdCuLaunchKernelNVX
-#define vkCmdDebugMarkerBeginEXT spyi_vkCmdDebugMarkerBeginEXT
-#define vkCmdDebugMarkerEndEXT spyi_vkCmdDebugMarkerEndEXT
-#define vkCmdDebugMarkerInsertEXT spyi_vkCmdDebugMarkerInsertEXT
-#define vkCmdDecodeVideoKHR spyi_vkCmdDecodeVideoKHR
-#define vkCmdDecompressMemoryIndirectCountNV spyi_vkCmdDecompressMemoryIndirectCountNV
-#define vkCmdDecompressMemoryNV spyi_vkCmdDecompressMemoryNV
-#define vkCmdDispatch spyi_vkCmdDispatch
-#define vkCmdDispatchBase spyi_vkCmdDispatchBase
-#define vkCmdDispatchBaseKHR spyi_vkCmdDispatchBaseKHR
-#define vkCmdDispatchIndirect spyi_vkCmdDispatchIndirect
-#define vkCmdDraw spyi_vkCmdDraw
-#define vkCmdDrawClusterHUAWEI spyi_vkCmdDrawClusterHUAWEI
-#define vkCmdDrawClusterIndirectHUAWEI spyi_vkCmdDrawClusterIndirectHUAWEI
-#define vkCmdDrawIndexed spyi_vkCmdDrawIndexed
-#define vkCmdDrawIndexedIndirect spyi_vkCmdDrawIndexedIndirect
-#define vkCmdDrawIndexedIndirectCount spyi_vkCmdDrawIndexedIndirectCount
-#define vkCmdDrawIndexedIndirectCountAMD spyi_vkCmdDrawIndexedIndirectCountAMD
-#define vkCmdDrawIndexedIndirectCountKHR spyi_vkCmdDrawIndexedIndirectCountKHR
-#define vkCmdDrawIndirect spyi_vkCmdDrawIndirect
-#define vkCmdDrawIndirectByteCountEXT spyi_vkCmdDrawIndirectByteCountEXT
-#define vkCmdDrawIndirectCount spyi_vkCmdDrawIndirectCount
-#define vkCmdDrawIndirectCountAMD spyi_vkCmdDrawIndirectCountAMD
-#define vkCmdDrawIndirectCountKHR spyi_vkCmdDrawIndirectCountKHR
-#define vkCmdDrawMeshTasksEXT spyi_vkCmdDrawMeshTasksEXT
-#define vkCmdDrawMeshTasksIndirectCountEXT spyi_vkCmdDrawMeshTasksIndirectCountEXT
-#define vkCmdDrawMeshTasksIndirectCountNV spyi_vkCmdDrawMeshTasksIndirectCountNV
-#define vkCmdDrawMeshTasksIndirectEXT spyi_vkCmdDrawMeshTasksIndirectEXT
-#define vkCmdDrawMeshTasksIndirectNV spyi_vkCmdDrawMeshTasksIndirectNV
-#define vkCmdDrawMeshTasksNV spyi_vkCmdDrawMeshTasksNV
-#define vkCmdDrawMultiEXT spyi_vkCmdDrawMultiEXT
-#define vkCmdDrawMultiIndexedEXT spyi_vkCmdDrawMultiIndexedEXT
-#define vkCmdEncodeVideoKHR spyi_vkCmdEncodeVideoKHR
-#define vkCmdEndConditionalRenderingEXT spyi_vkCmdEndConditionalRenderingEXT
-#define vkCmdEndDebugUtilsLabelEXT spyi_vkCmdEndDebugUtilsLabelEXT
-#define vkCmdEndQuery spyi_vkCmdEndQuery
-#define vkCmdEndQueryIndexedEXT spyi_vkCmdEndQueryIndexedEXT
-#define vkCmdEndRenderPass spyi_vkCmdEndRenderPass
-#define vkCmdEndRenderPass2 spyi_vkCmdEndRenderPass2
-#define vkCmdEndRenderPass2KHR spyi_vkCmdEndRenderPass2KHR
-#define vkCmdEndRendering spyi_vkCmdEndRendering
-#define vkCmdEndRenderingKHR spyi_vkCmdEndRenderingKHR
-#define vkCmdEndTransformFeedbackEXT spyi_vkCmdEndTransformFeedbackEXT
-#define vkCmdEndVideoCodingKHR spyi_vkCmdEndVideoCodingKHR
-#define vkCmdExecuteCommands spyi_vkCmdExecuteCommands
-#define vkCmdExecuteGeneratedCommandsNV spyi_vkCmdExecuteGeneratedCommandsNV
-#define vkCmdFillBuffer spyi_vkCmdFillBuffer
-#define vkCmdInsertDebugUtilsLabelEXT spyi_vkCmdInsertDebugUtilsLabelEXT
-#define vkCmdNextSubpass spyi_vkCmdNextSubpass
-#define vkCmdNextSubpass2 spyi_vkCmdNextSubpass2
-#define vkCmdNextSubpass2KHR spyi_vkCmdNextSubpass2KHR
-#define vkCmdOpticalFlowExecuteNV spyi_vkCmdOpticalFlowExecuteNV
-#define vkCmdPipelineBarrier spyi_vkCmdPipelineBarrier
-#define vkCmdPipelineBarrier2 spyi_vkCmdPipelineBarrier2
-#define vkCmdPipelineBarrier2KHR spyi_vkCmdPipelineBarrier2KHR
-#define vkCmdPreprocessGeneratedCommandsNV spyi_vkCmdPreprocessGeneratedCommandsNV
-#define vkCmdPushConstants spyi_vkCmdPushConstants
-#define vkCmdPushDescriptorSetKHR spyi_vkCmdPushDescriptorSetKHR
-#define vkCmdPushDescriptorSetWithTemplateKHR spyi_vkCmdPushDescriptorSetWithTemplateKHR
-#define vkCmdResetEvent spyi_vkCmdResetEvent
-#define vkCmdResetEvent2 spyi_vkCmdResetEvent2
-#define vkCmdResetEvent2KHR spyi_vkCmdResetEvent2KHR
-#define vkCmdResetQueryPool spyi_vkCmdResetQueryPool
-#define vkCmdResolveImage spyi_vkCmdResolveImage
-#define vkCmdResolveImage2 spyi_vkCmdResolveImage2
-#define vkCmdResolveImage2KHR spyi_vkCmdResolveImage2KHR
-#define vkCmdSetAlphaToCoverageEnableEXT spyi_vkCmdSetAlphaToCoverageEnableEXT
-#define vkCmdSetAlphaToOneEnableEXT spyi_vkCmdSetAlphaToOneEnableEXT
-#define vkCmdSetBlendConstants spyi_vkCmdSetBlendConstants
-#define vkCmdSetCheckpointNV spyi_vkCmdSetCheckpointNV
-#define vkCmdSetCoarseSampleOrderNV spyi_vkCmdSetCoarseSampleOrderNV
-#define vkCmdSetColorBlendAdvancedEXT spyi_vkCmdSetColorBlendAdvancedEXT
-#define vkCmdSetColorBlendEnableEXT spyi_vkCmdSetColorBlendEnableEXT
-#define vkCmdSetColorBlendEquationEXT spyi_vkCmdSetColorBlendEquationEXT
-#define vkCmdSetColorWriteEnableEXT spyi_vkCmdSetColorWriteEnableEXT
-#define vkCmdSetColorWriteMaskEXT spyi_vkCmdSetColorWriteMaskEXT
-#define vkCmdSetConservativeRasterizationModeEXT spyi_vkCmdSetConservativeRasterizationModeEXT
-#define vkCmdSetCoverageModulationModeNV spyi_vkCmdSetCoverageModulationModeNV
-#define vkCmdSetCoverageModulationTableEnableNV spyi_vkCmdSetCoverageModulationTableEnableNV
-#define vkCmdSetCoverageModulationTableNV spyi_vkCmdSetCoverageModulationTableNV
-#define vkCmdSetCoverageReductionModeNV spyi_vkCmdSetCoverageReductionModeNV
-#define vkCmdSetCoverageToColorEnableNV spyi_vkCmdSetCoverageToColorEnableNV
-#define vkCmdSetCoverageToColorLocationNV spyi_vkCmdSetCoverageToColorLocationNV
-#define vkCmdSetCullMode spyi_vkCmdSetCullMode
-#define vkCmdSetCullModeEXT spyi_vkCmdSetCullModeEXT
-#define vkCmdSetDepthBias spyi_vkCmdSetDepthBias
-#define vkCmdSetDepthBiasEnable spyi_vkCmdSetDepthBiasEnable
-#define vkCmdSetDepthBiasEnableEXT spyi_vkCmdSetDepthBiasEnableEXT
-#define vkCmdSetDepthBounds spyi_vkCmdSetDepthBounds
-#define vkCmdSetDepthBoundsTestEnable spyi_vkCmdSetDepthBoundsTestEnable
-#define vkCmdSetDepthBoundsTestEnableEXT spyi_vkCmdSetDepthBoundsTestEnableEXT
-#define vkCmdSetDepthClampEnableEXT spyi_vkCmdSetDepthClampEnableEXT
-#define vkCmdSetDepthClipEnableEXT spyi_vkCmdSetDepthClipEnableEXT
-#define vkCmdSetDepthClipNegativeOneToOneEXT spyi_vkCmdSetDepthClipNegativeOneToOneEXT
-#define vkCmdSetDepthCompareOp spyi_vkCmdSetDepthCompareOp
-#define vkCmdSetDepthCompareOpEXT spyi_vkCmdSetDepthCompareOpEXT
-#define vkCmdSetDepthTestEnable spyi_vkCmdSetDepthTestEnable
-#define vkCmdSetDepthTestEnableEXT spyi_vkCmdSetDepthTestEnableEXT
-#define vkCmdSetDepthWriteEnable spyi_vkCmdSetDepthWriteEnable
-#define vkCmdSetDepthWriteEnableEXT spyi_vkCmdSetDepthWriteEnableEXT
-#define vkCmdSetDescriptorBufferOffsetsEXT spyi_vkCmdSetDescriptorBufferOffsetsEXT
-#define vkCmdSetDeviceMask spyi_vkCmdSetDeviceMask
-#define vkCmdSetDeviceMaskKHR spyi_vkCmdSetDeviceMaskKHR
-#define vkCmdSetDiscardRectangleEXT spyi_vkCmdSetDiscardRectangleEXT
-#define vkCmdSetEvent spyi_vkCmdSetEvent
-#define vkCmdSetEvent2 spyi_vkCmdSetEvent2
-#define vkCmdSetEvent2KHR spyi_vkCmdSetEvent2KHR
-#define vkCmdSetExclusiveScissorNV spyi_vkCmdSetExclusiveScissorNV
-#define vkCmdSetExtraPrimitiveOverestimationSizeEXT spyi_vkCmdSetExtraPrimitiveOverestimationSizeEXT
-#define vkCmdSetFragmentShadingRateEnumNV spyi_vkCmdSetFragmentShadingRateEnumNV
-#define vkCmdSetFragmentShadingRateKHR spyi_vkCmdSetFragmentShadingRateKHR
-#define vkCmdSetFrontFace spyi_vkCmdSetFrontFace
-#define vkCmdSetFrontFaceEXT spyi_vkCmdSetFrontFaceEXT
-#define vkCmdSetLineRasterizationModeEXT spyi_vkCmdSetLineRasterizationModeEXT
-#define vkCmdSetLineStippleEXT spyi_vkCmdSetLineStippleEXT
-#define vkCmdSetLineStippleEnableEXT spyi_vkCmdSetLineStippleEnableEXT
-#define vkCmdSetLineWidth spyi_vkCmdSetLineWidth
-#define vkCmdSetLogicOpEXT spyi_vkCmdSetLogicOpEXT
-#define vkCmdSetLogicOpEnableEXT spyi_vkCmdSetLogicOpEnableEXT
-#define vkCmdSetPatchControlPointsEXT spyi_vkCmdSetPatchControlPointsEXT
-#define vkCmdSetPerformanceMarkerINTEL spyi_vkCmdSetPerformanceMarkerINTEL
-#define vkCmdSetPerformanceOverrideINTEL spyi_vkCmdSetPerformanceOverrideINTEL
-#define vkCmdSetPerformanceStreamMarkerINTEL spyi_vkCmdSetPerformanceStreamMarkerINTEL
-#define vkCmdSetPolygonModeEXT spyi_vkCmdSetPolygonModeEXT
-#define vkCmdSetPrimitiveRestartEnable spyi_vkCmdSetPrimitiveRestartEnable
-#define vkCmdSetPrimitiveRestartEnableEXT spyi_vkCmdSetPrimitiveRestartEnableEXT
-#define vkCmdSetPrimitiveTopology spyi_vkCmdSetPrimitiveTopology
-#define vkCmdSetPrimitiveTopologyEXT spyi_vkCmdSetPrimitiveTopologyEXT
-#define vkCmdSetProvokingVertexModeEXT spyi_vkCmdSetProvokingVertexModeEXT
-#define vkCmdSetRasterizationSamplesEXT spyi_vkCmdSetRasterizationSamplesEXT
-#define vkCmdSetRasterizationStreamEXT spyi_vkCmdSetRasterizationStreamEXT
-#define vkCmdSetRasterizerDiscardEnable spyi_vkCmdSetRasterizerDiscardEnable
-#define vkCmdSetRasterizerDiscardEnableEXT spyi_vkCmdSetRasterizerDiscardEnableEXT
-#define vkCmdSetRayTracingPipelineStackSizeKHR spyi_vkCmdSetRayTracingPipelineStackSizeKHR
-#define vkCmdSetRepresentativeFragmentTestEnableNV spyi_vkCmdSetRepresentativeFragmentTestEnableNV
-#define vkCmdSetSampleLocationsEXT spyi_vkCmdSetSampleLocationsEXT
-#define vkCmdSetSampleLocationsEnableEXT spyi_vkCmdSetSampleLocationsEnableEXT
-#define vkCmdSetSampleMaskEXT spyi_vkCmdSetSampleMaskEXT
-#define vkCmdSetScissor spyi_vkCmdSetScissor
-#define vkCmdSetScissorWithCount spyi_vkCmdSetScissorWithCount
-#define vkCmdSetScissorWithCountEXT spyi_vkCmdSetScissorWithCountEXT
-#define vkCmdSetShadingRateImageEnableNV spyi_vkCmdSetShadingRateImageEnableNV
-#define vkCmdSetStencilCompareMask spyi_vkCmdSetStencilCompareMask
-#define vkCmdSetStencilOp spyi_vkCmdSetStencilOp
-#define vkCmdSetStencilOpEXT spyi_vkCmdSetStencilOpEXT
-#define vkCmdSetStencilReference spyi_vkCmdSetStencilReference
-#define vkCmdSetStencilTestEnable spyi_vkCmdSetStencilTestEnable
-#define vkCmdSetStencilTestEnableEXT spyi_vkCmdSetStencilTestEnableEXT
-#define vkCmdSetStencilWriteMask spyi_vkCmdSetStencilWriteMask
-#define vkCmdSetTessellationDomainOriginEXT spyi_vkCmdSetTessellationDomainOriginEXT
-#define vkCmdSetVertexInputEXT spyi_vkCmdSetVertexInputEXT
-#define vkCmdSetViewport spyi_vkCmdSetViewport
-#define vkCmdSetViewportShadingRatePaletteNV spyi_vkCmdSetViewportShadingRatePaletteNV
-#define vkCmdSetViewportSwizzleNV spyi_vkCmdSetViewportSwizzleNV
-#define vkCmdSetViewportWScalingEnableNV spyi_vkCmdSetViewportWScalingEnableNV
-#define vkCmdSetViewportWScalingNV spyi_vkCmdSetViewportWScalingNV
-#define vkCmdSetViewportWithCount spyi_vkCmdSetViewportWithCount
-#define vkCmdSetViewportWithCountEXT spyi_vkCmdSetViewportWithCountEXT
-#define vkCmdSubpassShadingHUAWEI spyi_vkCmdSubpassShadingHUAWEI
-#define vkCmdTraceRaysIndirect2KHR spyi_vkCmdTraceRaysIndirect2KHR
-#define vkCmdTraceRaysIndirectKHR spyi_vkCmdTraceRaysIndirectKHR
-#define vkCmdTraceRaysKHR spyi_vkCmdTraceRaysKHR
-#define vkCmdTraceRaysNV spyi_vkCmdTraceRaysNV
-#define vkCmdUpdateBuffer spyi_vkCmdUpdateBuffer
-#define vkCmdWaitEvents spyi_vkCmdWaitEvents
-#define vkCmdWaitEvents2 spyi_vkCmdWaitEvents2
-#define vkCmdWaitEvents2KHR spyi_vkCmdWaitEvents2KHR
-#define vkCmdWriteAccelerationStructuresPropertiesKHR spyi_vkCmdWriteAccelerationStructuresPropertiesKHR
-#define vkCmdWriteAccelerationStructuresPropertiesNV spyi_vkCmdWriteAccelerationStructuresPropertiesNV
-#define vkCmdWriteBufferMarker2AMD spyi_vkCmdWriteBufferMarker2AMD
-#define vkCmdWriteBufferMarkerAMD spyi_vkCmdWriteBufferMarkerAMD
-#define vkCmdWriteMicromapsPropertiesEXT spyi_vkCmdWriteMicromapsPropertiesEXT
-#define vkCmdWriteTimestamp spyi_vkCmdWriteTimestamp
-#define vkCmdWriteTimestamp2 spyi_vkCmdWriteTimestamp2
-#define vkCmdWriteTimestamp2KHR spyi_vkCmdWriteTimestamp2KHR
-#define vkCompileDeferredNV spyi_vkCompileDeferredNV
-#define vkCopyAccelerationStructureKHR spyi_vkCopyAccelerationStructureKHR
-#define vkCopyAccelerationStructureToMemoryKHR spyi_vkCopyAccelerationStructureToMemoryKHR
-#define vkCopyMemoryToAccelerationStructureKHR spyi_vkCopyMemoryToAccelerationStructureKHR
-#define vkCopyMemoryToMicromapEXT spyi_vkCopyMemoryToMicromapEXT
-#define vkCopyMicromapEXT spyi_vkCopyMicromapEXT
-#define vkCopyMicromapToMemoryEXT spyi_vkCopyMicromapToMemoryEXT
-#define vkCreateAccelerationStructureKHR spyi_vkCreateAccelerationStructureKHR
-#define vkCreateAccelerationStructureNV spyi_vkCreateAccelerationStructureNV
-#define vkCreateAndroidSurfaceKHR spyi_vkCreateAndroidSurfaceKHR
-#define vkCreateBuffer spyi_vkCreateBuffer
-#define vkCreateBufferCollectionFUCHSIA spyi_vkCreateBufferCollectionFUCHSIA
-#define vkCreateBufferView spyi_vkCreateBufferView
-#define vkCreateCommandPool spyi_vkCreateCommandPool
-#define vkCreateComputePipelines spyi_vkCreateComputePipelines
-#define vkCreateCuFunctionNVX spyi_vkCreateCuFunctionNVX
-#define vkCreateCuModuleNVX spyi_vkCreateCuModuleNVX
-#define vkCreateDebugReportCallbackEXT spyi_vkCreateDebugReportCallbackEXT
-#define vkCreateDebugUtilsMessengerEXT spyi_vkCreateDebugUtilsMessengerEXT
-#define vkCreateDeferredOperationKHR spyi_vkCreateDeferredOperationKHR
-#define vkCreateDescriptorPool spyi_vkCreateDescriptorPool
-#define vkCreateDescriptorSetLayout spyi_vkCreateDescriptorSetLayout
-#define vkCreateDescriptorUpdateTemplate spyi_vkCreateDescriptorUpdateTemplate
-#define vkCreateDescriptorUpdateTemplateKHR spyi_vkCreateDescriptorUpdateTemplateKHR
-#define vkCreateDevice spyi_vkCreateDevice
-#define vkCreateDirectFBSurfaceEXT spyi_vkCreateDirectFBSurfaceEXT
-#define vkCreateDisplayModeKHR spyi_vkCreateDisplayModeKHR
-#define vkCreateDisplayPlaneSurfaceKHR spyi_vkCreateDisplayPlaneSurfaceKHR
-#define vkCreateEvent spyi_vkCreateEvent
-#define vkCreateFence spyi_vkCreateFence
-#define vkCreateFramebuffer spyi_vkCreateFramebuffer
-#define vkCreateGraphicsPipelines spyi_vkCreateGraphicsPipelines
-#define vkCreateHeadlessSurfaceEXT spyi_vkCreateHeadlessSurfaceEXT
-#define vkCreateIOSSurfaceMVK spyi_vkCreateIOSSurfaceMVK
-#define vkCreateImage spyi_vkCreateImage
-#define vkCreateImagePipeSurfaceFUCHSIA spyi_vkCreateImagePipeSurfaceFUCHSIA
-#define vkCreateImageView spyi_vkCreateImageView
-#define vkCreateIndirectCommandsLayoutNV spyi_vkCreateIndirectCommandsLayoutNV
-#define vkCreateInstance spyi_vkCreateInstance
-#define vkCreateMacOSSurfaceMVK spyi_vkCreateMacOSSurfaceMVK
-#define vkCreateMetalSurfaceEXT spyi_vkCreateMetalSurfaceEXT
-#define vkCreateMicromapEXT spyi_vkCreateMicromapEXT
-#define vkCreateOpticalFlowSessionNV spyi_vkCreateOpticalFlowSessionNV
-#define vkCreatePipelineCache spyi_vkCreatePipelineCache
-#define vkCreatePipelineLayout spyi_vkCreatePipelineLayout
-#define vkCreatePrivateDataSlot spyi_vkCreatePrivateDataSlot
-#define vkCreatePrivateDataSlotEXT spyi_vkCreatePrivateDataSlotEXT
-#define vkCreateQueryPool spyi_vkCreateQueryPool
-#define vkCreateRayTracingPipelinesKHR spyi_vkCreateRayTracingPipelinesKHR
-#define vkCreateRayTracingPipelinesNV spyi_vkCreateRayTracingPipelinesNV
-#define vkCreateRenderPass spyi_vkCreateRenderPass
-#define vkCreateRenderPass2 spyi_vkCreateRenderPass2
-#define vkCreateRenderPass2KHR spyi_vkCreateRenderPass2KHR
-#define vkCreateSampler spyi_vkCreateSampler
-#define vkCreateSamplerYcbcrConversion spyi_vkCreateSamplerYcbcrConversion
-#define vkCreateSamplerYcbcrConversionKHR spyi_vkCreateSamplerYcbcrConversionKHR
-#define vkCreateScreenSurfaceQNX spyi_vkCreateScreenSurfaceQNX
-#define vkCreateSemaphore spyi_vkCreateSemaphore
-#define vkCreateShaderModule spyi_vkCreateShaderModule
-#define vkCreateSharedSwapchainsKHR spyi_vkCreateSharedSwapchainsKHR
-#define vkCreateStreamDescriptorSurfaceGGP spyi_vkCreateStreamDescriptorSurfaceGGP
-#define vkCreateSwapchainKHR spyi_vkCreateSwapchainKHR
-#define vkCreateValidationCacheEXT spyi_vkCreateValidationCacheEXT
-#define vkCreateViSurfaceNN spyi_vkCreateViSurfaceNN
-#define vkCreateVideoSessionKHR spyi_vkCreateVideoSessionKHR
-#define vkCreateVideoSessionParametersKHR spyi_vkCreateVideoSessionParametersKHR
-#define vkCreateWaylandSurfaceKHR spyi_vkCreateWaylandSurfaceKHR
-#define vkCreateWin32SurfaceKHR spyi_vkCreateWin32SurfaceKHR
-#define vkCreateXcbSurfaceKHR spyi_vkCreateXcbSurfaceKHR
-#define vkCreateXlibSurfaceKHR spyi_vkCreateXlibSurfaceKHR
-#define vkDebugMarkerSetObjectNameEXT spyi_vkDebugMarkerSetObjectNameEXT
-#define vkDebugMarkerSetObjectTagEXT spyi_vkDebugMarkerSetObjectTagEXT
-#define vkDebugReportMessageEXT spyi_vkDebugReportMessageEXT
-#define vkDeferredOperationJoinKHR spyi_vkDeferredOperationJoinKHR
-#define vkDestroyAccelerationStructureKHR spyi_vkDestroyAccelerationStructureKHR
-#define vkDestroyAccelerationStructureNV spyi_vkDestroyAccelerationStructureNV
-#define vkDestroyBuffer spyi_vkDestroyBuffer
-#define vkDestroyBufferCollectionFUCHSIA spyi_vkDestroyBufferCollectionFUCHSIA
-#define vkDestroyBufferView spyi_vkDestroyBufferView
-#define vkDestroyCommandPool spyi_vkDestroyCommandPool
-#define vkDestroyCuFunctionNVX spyi_vkDestroyCuFunctionNVX
-#define vkDestroyCuModuleNVX spyi_vkDestroyCuModuleNVX
-#define vkDestroyDebugReportCallbackEXT spyi_vkDestroyDebugReportCallbackEXT
-#define vkDestroyDebugUtilsMessengerEXT spyi_vkDestroyDebugUtilsMessengerEXT
-#define vkDestroyDeferredOperationKHR spyi_vkDestroyDeferredOperationKHR
-#define vkDestroyDescriptorPool spyi_vkDestroyDescriptorPool
-#define vkDestroyDescriptorSetLayout spyi_vkDestroyDescriptorSetLayout
-#define vkDestroyDescriptorUpdateTemplate spyi_vkDestroyDescriptorUpdateTemplate
-#define vkDestroyDescriptorUpdateTemplateKHR spyi_vkDestroyDescriptorUpdateTemplateKHR
-#define vkDestroyDevice spyi_vkDestroyDevice
-#define vkDestroyEvent spyi_vkDestroyEvent
-#define vkDestroyFence spyi_vkDestroyFence
-#define vkDestroyFramebuffer spyi_vkDestroyFramebuffer
-#define vkDestroyImage spyi_vkDestroyImage
-#define vkDestroyImageView spyi_vkDestroyImageView
-#define vkDestroyIndirectCommandsLayoutNV spyi_vkDestroyIndirectCommandsLayoutNV
-#define vkDestroyInstance spyi_vkDestroyInstance
-#define vkDestroyMicromapEXT spyi_vkDestroyMicromapEXT
-#define vkDestroyOpticalFlowSessionNV spyi_vkDestroyOpticalFlowSessionNV
-#define vkDestroyPipeline spyi_vkDestroyPipeline
-#define vkDestroyPipelineCache spyi_vkDestroyPipelineCache
-#define vkDestroyPipelineLayout spyi_vkDestroyPipelineLayout
-#define vkDestroyPrivateDataSlot spyi_vkDestroyPrivateDataSlot
-#define vkDestroyPrivateDataSlotEXT spyi_vkDestroyPrivateDataSlotEXT
-#define vkDestroyQueryPool spyi_vkDestroyQueryPool
-#define vkDestroyRenderPass spyi_vkDestroyRenderPass
-#define vkDestroySampler spyi_vkDestroySampler
-#define vkDestroySamplerYcbcrConversion spyi_vkDestroySamplerYcbcrConversion
-#define vkDestroySamplerYcbcrConversionKHR spyi_vkDestroySamplerYcbcrConversionKHR
-#define vkDestroySemaphore spyi_vkDestroySemaphore
-#define vkDestroyShaderModule spyi_vkDestroyShaderModule
-#define vkDestroySurfaceKHR spyi_vkDestroySurfaceKHR
-#define vkDestroySwapchainKHR spyi_vkDestroySwapchainKHR
-#define vkDestroyValidationCacheEXT spyi_vkDestroyValidationCacheEXT
-#define vkDestroyVideoSessionKHR spyi_vkDestroyVideoSessionKHR
-#define vkDestroyVideoSessionParametersKHR spyi_vkDestroyVideoSessionParametersKHR
-#define vkDeviceWaitIdle spyi_vkDeviceWaitIdle
-#define vkDisplayPowerControlEXT spyi_vkDisplayPowerControlEXT
-#define vkEndCommandBuffer spyi_vkEndCommandBuffer
-#define vkEnumerateDeviceExtensionProperties spyi_vkEnumerateDeviceExtensionProperties
-#define vkEnumerateDeviceLayerProperties spyi_vkEnumerateDeviceLayerProperties
-#define vkEnumerateInstanceExtensionProperties spyi_vkEnumerateInstanceExtensionProperties
-#define vkEnumerateInstanceLayerProperties spyi_vkEnumerateInstanceLayerProperties
-#define vkEnumerateInstanceVersion spyi_vkEnumerateInstanceVersion
-#define vkEnumeratePhysicalDeviceGroups spyi_vkEnumeratePhysicalDeviceGroups
-#define vkEnumeratePhysicalDeviceGroupsKHR spyi_vkEnumeratePhysicalDeviceGroupsKHR
-#define vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR spyi_vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR
-#define vkEnumeratePhysicalDevices spyi_vkEnumeratePhysicalDevices
-#define vkExportMetalObjectsEXT spyi_vkExportMetalObjectsEXT
-#define vkFlushMappedMemoryRanges spyi_vkFlushMappedMemoryRanges
-#define vkFreeCommandBuffers spyi_vkFreeCommandBuffers
-#define vkFreeDescriptorSets spyi_vkFreeDescriptorSets
-#define vkFreeMemory spyi_vkFreeMemory
-#define vkGetAccelerationStructureBuildSizesKHR spyi_vkGetAccelerationStructureBuildSizesKHR
-#define vkGetAccelerationStructureDeviceAddressKHR spyi_vkGetAccelerationStructureDeviceAddressKHR
-#define vkGetAccelerationStructureHandleNV spyi_vkGetAccelerationStructureHandleNV
-#define vkGetAccelerationStructureMemoryRequirementsNV spyi_vkGetAccelerationStructureMemoryRequirementsNV
-#define vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT spyi_vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT
-#define vkGetAndroidHardwareBufferPropertiesANDROID spyi_vkGetAndroidHardwareBufferPropertiesANDROID
-#define vkGetBufferCollectionPropertiesFUCHSIA spyi_vkGetBufferCollectionPropertiesFUCHSIA
-#define vkGetBufferDeviceAddress spyi_vkGetBufferDeviceAddress
-#define vkGetBufferDeviceAddressEXT spyi_vkGetBufferDeviceAddressEXT
-#define vkGetBufferDeviceAddressKHR spyi_vkGetBufferDeviceAddressKHR
-#define vkGetBufferMemoryRequirements spyi_vkGetBufferMemoryRequirements
-#define vkGetBufferMemoryRequirements2 spyi_vkGetBufferMemoryRequirements2
-#define vkGetBufferMemoryRequirements2KHR spyi_vkGetBufferMemoryRequirements2KHR
-#define vkGetBufferOpaqueCaptureAddress spyi_vkGetBufferOpaqueCaptureAddress
-#define vkGetBufferOpaqueCaptureAddressKHR spyi_vkGetBufferOpaqueCaptureAddressKHR
-#define vkGetBufferOpaqueCaptureDescriptorDataEXT spyi_vkGetBufferOpaqueCaptureDescriptorDataEXT
-#define vkGetCalibratedTimestampsEXT spyi_vkGetCalibratedTimestampsEXT
-#define vkGetDeferredOperationMaxConcurrencyKHR spyi_vkGetDeferredOperationMaxConcurrencyKHR
-#define vkGetDeferredOperationResultKHR spyi_vkGetDeferredOperationResultKHR
-#define vkGetDescriptorEXT spyi_vkGetDescriptorEXT
-#define vkGetDescriptorSetHostMappingVALVE spyi_vkGetDescriptorSetHostMappingVALVE
-#define vkGetDescriptorSetLayoutBindingOffsetEXT spyi_vkGetDescriptorSetLayoutBindingOffsetEXT
-#define vkGetDescriptorSetLayoutHostMappingInfoVALVE spyi_vkGetDescriptorSetLayoutHostMappingInfoVALVE
-#define vkGetDescriptorSetLayoutSizeEXT spyi_vkGetDescriptorSetLayoutSizeEXT
-#define vkGetDescriptorSetLayoutSupport spyi_vkGetDescriptorSetLayoutSupport
-#define vkGetDescriptorSetLayoutSupportKHR spyi_vkGetDescriptorSetLayoutSupportKHR
-#define vkGetDeviceAccelerationStructureCompatibilityKHR spyi_vkGetDeviceAccelerationStructureCompatibilityKHR
-#define vkGetDeviceBufferMemoryRequirements spyi_vkGetDeviceBufferMemoryRequirements
-#define vkGetDeviceBufferMemoryRequirementsKHR spyi_vkGetDeviceBufferMemoryRequirementsKHR
-#define vkGetDeviceFaultInfoEXT spyi_vkGetDeviceFaultInfoEXT
-#define vkGetDeviceGroupPeerMemoryFeatures spyi_vkGetDeviceGroupPeerMemoryFeatures
-#define vkGetDeviceGroupPeerMemoryFeaturesKHR spyi_vkGetDeviceGroupPeerMemoryFeaturesKHR
-#define vkGetDeviceGroupPresentCapabilitiesKHR spyi_vkGetDeviceGroupPresentCapabilitiesKHR
-#define vkGetDeviceGroupSurfacePresentModes2EXT spyi_vkGetDeviceGroupSurfacePresentModes2EXT
-#define vkGetDeviceGroupSurfacePresentModesKHR spyi_vkGetDeviceGroupSurfacePresentModesKHR
-#define vkGetDeviceImageMemoryRequirements spyi_vkGetDeviceImageMemoryRequirements
-#define vkGetDeviceImageMemoryRequirementsKHR spyi_vkGetDeviceImageMemoryRequirementsKHR
-#define vkGetDeviceImageSparseMemoryRequirements spyi_vkGetDeviceImageSparseMemoryRequirements
-#define vkGetDeviceImageSparseMemoryRequirementsKHR spyi_vkGetDeviceImageSparseMemoryRequirementsKHR
-#define vkGetDeviceMemoryCommitment spyi_vkGetDeviceMemoryCommitment
-#define vkGetDeviceMemoryOpaqueCaptureAddress spyi_vkGetDeviceMemoryOpaqueCaptureAddress
-#define vkGetDeviceMemoryOpaqueCaptureAddressKHR spyi_vkGetDeviceMemoryOpaqueCaptureAddressKHR
-#define vkGetDeviceMicromapCompatibilityEXT spyi_vkGetDeviceMicromapCompatibilityEXT
-#define vkGetDeviceProcAddr spyi_vkGetDeviceProcAddr
-#define vkGetDeviceProcAddrStub spyi_vkGetDeviceProcAddrStub
-#define vkGetDeviceQueue spyi_vkGetDeviceQueue
-#define vkGetDeviceQueue2 spyi_vkGetDeviceQueue2
-#define vkGetDeviceSubpassShadingMaxWorkgroupSizeHUAWEI spyi_vkGetDeviceSubpassShadingMaxWorkgroupSizeHUAWEI
-#define vkGetDisplayModeProperties2KHR spyi_vkGetDisplayModeProperties2KHR
-#define vkGetDisplayModePropertiesKHR spyi_vkGetDisplayModePropertiesKHR
-#define vkGetDisplayPlaneCapabilities2KHR spyi_vkGetDisplayPlaneCapabilities2KHR
-#define vkGetDisplayPlaneCapabilitiesKHR spyi_vkGetDisplayPlaneCapabilitiesKHR
-#define vkGetDisplayPlaneSupportedDisplaysKHR spyi_vkGetDisplayPlaneSupportedDisplaysKHR
-#define vkGetDrmDisplayEXT spyi_vkGetDrmDisplayEXT
-#define vkGetDynamicRenderingTilePropertiesQCOM spyi_vkGetDynamicRenderingTilePropertiesQCOM
-#define vkGetEventStatus spyi_vkGetEventStatus
-#define vkGetFenceFdKHR spyi_vkGetFenceFdKHR
-#define vkGetFenceStatus spyi_vkGetFenceStatus
-#define vkGetFenceWin32HandleKHR spyi_vkGetFenceWin32HandleKHR
-#define vkGetFramebufferTilePropertiesQCOM spyi_vkGetFramebufferTilePropertiesQCOM
-#define vkGetGeneratedCommandsMemoryRequirementsNV spyi_vkGetGeneratedCommandsMemoryRequirementsNV
-#define vkGetImageDrmFormatModifierPropertiesEXT spyi_vkGetImageDrmFormatModifierPropertiesEXT
-#define vkGetImageMemoryRequirements spyi_vkGetImageMemoryRequirements
-#define vkGetImageMemoryRequirements2 spyi_vkGetImageMemoryRequirements2
-#define vkGetImageMemoryRequirements2KHR spyi_vkGetImageMemoryRequirements2KHR
-#define vkGetImageOpaqueCaptureDescriptorDataEXT spyi_vkGetImageOpaqueCaptureDescriptorDataEXT
-#define vkGetImageSparseMemoryRequirements spyi_vkGetImageSparseMemoryRequirements
-#define vkGetImageSparseMemoryRequirements2 spyi_vkGetImageSparseMemoryRequirements2
-#define vkGetImageSparseMemoryRequirements2KHR spyi_vkGetImageSparseMemoryRequirements2KHR
-#define vkGetImageSubresourceLayout spyi_vkGetImageSubresourceLayout
-#define vkGetImageSubresourceLayout2EXT spyi_vkGetImageSubresourceLayout2EXT
-#define vkGetImageViewAddressNVX spyi_vkGetImageViewAddressNVX
-#define vkGetImageViewHandleNVX spyi_vkGetImageViewHandleNVX
-#define vkGetImageViewOpaqueCaptureDescriptorDataEXT spyi_vkGetImageViewOpaqueCaptureDescriptorDataEXT
-#define vkGetInstanceProcAddr spyi_vkGetInstanceProcAddr
-#define vkGetInstanceProcAddrStub spyi_vkGetInstanceProcAddrStub
-#define vkGetMemoryAndroidHardwareBufferANDROID spyi_vkGetMemoryAndroidHardwareBufferANDROID
-#define vkGetMemoryFdKHR spyi_vkGetMemoryFdKHR
-#define vkGetMemoryFdPropertiesKHR spyi_vkGetMemoryFdPropertiesKHR
-#define vkGetMemoryHostPointerPropertiesEXT spyi_vkGetMemoryHostPointerPropertiesEXT
-#define vkGetMemoryRemoteAddressNV spyi_vkGetMemoryRemoteAddressNV
-#define vkGetMemoryWin32HandleKHR spyi_vkGetMemoryWin32HandleKHR
-#define vkGetMemoryWin32HandleNV spyi_vkGetMemoryWin32HandleNV
-#define vkGetMemoryWin32HandlePropertiesKHR spyi_vkGetMemoryWin32HandlePropertiesKHR
-#define vkGetMemoryZirconHandleFUCHSIA spyi_vkGetMemoryZirconHandleFUCHSIA
-#define vkGetMemoryZirconHandlePropertiesFUCHSIA spyi_vkGetMemoryZirconHandlePropertiesFUCHSIA
-#define vkGetMicromapBuildSizesEXT spyi_vkGetMicromapBuildSizesEXT
-#define vkGetPastPresentationTimingGOOGLE spyi_vkGetPastPresentationTimingGOOGLE
-#define vkGetPerformanceParameterINTEL spyi_vkGetPerformanceParameterINTEL
-#define vkGetPhysicalDeviceCalibrateableTimeDomainsEXT spyi_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
-#define vkGetPhysicalDeviceCooperativeMatrixPropertiesNV spyi_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV
-#define vkGetPhysicalDeviceDirectFBPresentationSupportEXT spyi_vkGetPhysicalDeviceDirectFBPresentationSupportEXT
-#define vkGetPhysicalDeviceDisplayPlaneProperties2KHR spyi_vkGetPhysicalDeviceDisplayPlaneProperties2KHR
-#define vkGetPhysicalDeviceDisplayPlanePropertiesKHR spyi_vkGetPhysicalDeviceDisplayPlanePropertiesKHR
-#define vkGetPhysicalDeviceDisplayProperties2KHR spyi_vkGetPhysicalDeviceDisplayProperties2KHR
-#define vkGetPhysicalDeviceDisplayPropertiesKHR spyi_vkGetPhysicalDeviceDisplayPropertiesKHR
-#define vkGetPhysicalDeviceExternalBufferProperties spyi_vkGetPhysicalDeviceExternalBufferProperties
-#define vkGetPhysicalDeviceExternalBufferPropertiesKHR spyi_vkGetPhysicalDeviceExternalBufferPropertiesKHR
-#define vkGetPhysicalDeviceExternalFenceProperties spyi_vkGetPhysicalDeviceExternalFenceProperties
-#define vkGetPhysicalDeviceExternalFencePropertiesKHR spyi_vkGetPhysicalDeviceExternalFencePropertiesKHR
-#define vkGetPhysicalDeviceExternalImageFormatPropertiesNV spyi_vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-#define vkGetPhysicalDeviceExternalSemaphoreProperties spyi_vkGetPhysicalDeviceExternalSemaphoreProperties
-#define vkGetPhysicalDeviceExternalSemaphorePropertiesKHR spyi_vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
-#define vkGetPhysicalDeviceFeatures spyi_vkGetPhysicalDeviceFeatures
-#define vkGetPhysicalDeviceFeatures2 spyi_vkGetPhysicalDeviceFeatures2
-#define vkGetPhysicalDeviceFeatures2KHR spyi_vkGetPhysicalDeviceFeatures2KHR
-#define vkGetPhysicalDeviceFormatProperties spyi_vkGetPhysicalDeviceFormatProperties
-#define vkGetPhysicalDeviceFormatProperties2 spyi_vkGetPhysicalDeviceFormatProperties2
-#define vkGetPhysicalDeviceFormatProperties2KHR spyi_vkGetPhysicalDeviceFormatProperties2KHR
-#define vkGetPhysicalDeviceFragmentShadingRatesKHR spyi_vkGetPhysicalDeviceFragmentShadingRatesKHR
-#define vkGetPhysicalDeviceImageFormatProperties spyi_vkGetPhysicalDeviceImageFormatProperties
-#define vkGetPhysicalDeviceImageFormatProperties2 spyi_vkGetPhysicalDeviceImageFormatProperties2
-#define vkGetPhysicalDeviceImageFormatProperties2KHR spyi_vkGetPhysicalDeviceImageFormatProperties2KHR
-#define vkGetPhysicalDeviceMemoryProperties spyi_vkGetPhysicalDeviceMemoryProperties
-#define vkGetPhysicalDeviceMemoryProperties2 spyi_vkGetPhysicalDeviceMemoryProperties2
-#define vkGetPhysicalDeviceMemoryProperties2KHR spyi_vkGetPhysicalDeviceMemoryProperties2KHR
-#define vkGetPhysicalDeviceMultisamplePropertiesEXT spyi_vkGetPhysicalDeviceMultisamplePropertiesEXT
-#define vkGetPhysicalDeviceOpticalFlowImageFormatsNV spyi_vkGetPhysicalDeviceOpticalFlowImageFormatsNV
-#define vkGetPhysicalDevicePresentRectanglesKHR spyi_vkGetPhysicalDevicePresentRectanglesKHR
-#define vkGetPhysicalDeviceProperties spyi_vkGetPhysicalDeviceProperties
-#define vkGetPhysicalDeviceProperties2 spyi_vkGetPhysicalDeviceProperties2
-#define vkGetPhysicalDeviceProperties2KHR spyi_vkGetPhysicalDeviceProperties2KHR
-#define vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR spyi_vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR
-#define vkGetPhysicalDeviceQueueFamilyProperties spyi_vkGetPhysicalDeviceQueueFamilyProperties
-#define vkGetPhysicalDeviceQueueFamilyProperties2 spyi_vkGetPhysicalDeviceQueueFamilyProperties2
-#define vkGetPhysicalDeviceQueueFamilyProperties2KHR spyi_vkGetPhysicalDeviceQueueFamilyProperties2KHR
-#define vkGetPhysicalDeviceScreenPresentationSupportQNX spyi_vkGetPhysicalDeviceScreenPresentationSupportQNX
-#define vkGetPhysicalDeviceSparseImageFormatProperties spyi_vkGetPhysicalDeviceSparseImageFormatProperties
-#define vkGetPhysicalDeviceSparseImageFormatProperties2 spyi_vkGetPhysicalDeviceSparseImageFormatProperties2
-#define vkGetPhysicalDeviceSparseImageFormatProperties2KHR spyi_vkGetPhysicalDeviceSparseImageFormatProperties2KHR
-#define vkGetPhysicalDeviceSupportedFramebufferMixedSamplesCombinationsNV spyi_vkGetPhysicalDeviceSupportedFramebufferMixedSamplesCombinationsNV
-#define vkGetPhysicalDeviceSurfaceCapabilities2EXT spyi_vkGetPhysicalDeviceSurfaceCapabilities2EXT
-#define vkGetPhysicalDeviceSurfaceCapabilities2KHR spyi_vkGetPhysicalDeviceSurfaceCapabilities2KHR
-#define vkGetPhysicalDeviceSurfaceCapabilitiesKHR spyi_vkGetPhysicalDeviceSurfaceCapabilitiesKHR
-#define vkGetPhysicalDeviceSurfaceFormats2KHR spyi_vkGetPhysicalDeviceSurfaceFormats2KHR
-#define vkGetPhysicalDeviceSurfaceFormatsKHR spyi_vkGetPhysicalDeviceSurfaceFormatsKHR
-#define vkGetPhysicalDeviceSurfacePresentModes2EXT spyi_vkGetPhysicalDeviceSurfacePresentModes2EXT
-#define vkGetPhysicalDeviceSurfacePresentModesKHR spyi_vkGetPhysicalDeviceSurfacePresentModesKHR
-#define vkGetPhysicalDeviceSurfaceSupportKHR spyi_vkGetPhysicalDeviceSurfaceSupportKHR
-#define vkGetPhysicalDeviceToolProperties spyi_vkGetPhysicalDeviceToolProperties
-#define vkGetPhysicalDeviceToolPropertiesEXT spyi_vkGetPhysicalDeviceToolPropertiesEXT
-#define vkGetPhysicalDeviceVideoCapabilitiesKHR spyi_vkGetPhysicalDeviceVideoCapabilitiesKHR
-#define vkGetPhysicalDeviceVideoFormatPropertiesKHR spyi_vkGetPhysicalDeviceVideoFormatPropertiesKHR
-#define vkGetPhysicalDeviceWaylandPresentationSupportKHR spyi_vkGetPhysicalDeviceWaylandPresentationSupportKHR
-#define vkGetPhysicalDeviceWin32PresentationSupportKHR spyi_vkGetPhysicalDeviceWin32PresentationSupportKHR
-#define vkGetPhysicalDeviceXcbPresentationSupportKHR spyi_vkGetPhysicalDeviceXcbPresentationSupportKHR
-#define vkGetPhysicalDeviceXlibPresentationSupportKHR spyi_vkGetPhysicalDeviceXlibPresentationSupportKHR
-#define vkGetPipelineCacheData spyi_vkGetPipelineCacheData
-#define vkGetPipelineExecutableInternalRepresentationsKHR spyi_vkGetPipelineExecutableInternalRepresentationsKHR
-#define vkGetPipelineExecutablePropertiesKHR spyi_vkGetPipelineExecutablePropertiesKHR
-#define vkGetPipelineExecutableStatisticsKHR spyi_vkGetPipelineExecutableStatisticsKHR
-#define vkGetPipelinePropertiesEXT spyi_vkGetPipelinePropertiesEXT
-#define vkGetPrivateData spyi_vkGetPrivateData
-#define vkGetPrivateDataEXT spyi_vkGetPrivateDataEXT
-#define vkGetQueryPoolResults spyi_vkGetQueryPoolResults
-#define vkGetQueueCheckpointData2NV spyi_vkGetQueueCheckpointData2NV
-#define vkGetQueueCheckpointDataNV spyi_vkGetQueueCheckpointDataNV
-#define vkGetRandROutputDisplayEXT spyi_vkGetRandROutputDisplayEXT
-#define vkGetRayTracingCaptureReplayShaderGroupHandlesKHR spyi_vkGetRayTracingCaptureReplayShaderGroupHandlesKHR
-#define vkGetRayTracingShaderGroupHandlesKHR spyi_vkGetRayTracingShaderGroupHandlesKHR
-#define vkGetRayTracingShaderGroupHandlesNV spyi_vkGetRayTracingShaderGroupHandlesNV
-#define vkGetRayTracingShaderGroupStackSizeKHR spyi_vkGetRayTracingShaderGroupStackSizeKHR
-#define vkGetRefreshCycleDurationGOOGLE spyi_vkGetRefreshCycleDurationGOOGLE
-#define vkGetRenderAreaGranularity spyi_vkGetRenderAreaGranularity
-#define vkGetSamplerOpaqueCaptureDescriptorDataEXT spyi_vkGetSamplerOpaqueCaptureDescriptorDataEXT
-#define vkGetSemaphoreCounterValue spyi_vkGetSemaphoreCounterValue
-#define vkGetSemaphoreCounterValueKHR spyi_vkGetSemaphoreCounterValueKHR
-#define vkGetSemaphoreFdKHR spyi_vkGetSemaphoreFdKHR
-#define vkGetSemaphoreWin32HandleKHR spyi_vkGetSemaphoreWin32HandleKHR
-#define vkGetSemaphoreZirconHandleFUCHSIA spyi_vkGetSemaphoreZirconHandleFUCHSIA
-#define vkGetShaderInfoAMD spyi_vkGetShaderInfoAMD
-#define vkGetShaderModuleCreateInfoIdentifierEXT spyi_vkGetShaderModuleCreateInfoIdentifierEXT
-#define vkGetShaderModuleIdentifierEXT spyi_vkGetShaderModuleIdentifierEXT
-#define vkGetSwapchainCounterEXT spyi_vkGetSwapchainCounterEXT
-#define vkGetSwapchainImagesKHR spyi_vkGetSwapchainImagesKHR
-#define vkGetSwapchainStatusKHR spyi_vkGetSwapchainStatusKHR
-#define vkGetValidationCacheDataEXT spyi_vkGetValidationCacheDataEXT
-#define vkGetVideoSessionMemoryRequirementsKHR spyi_vkGetVideoSessionMemoryRequirementsKHR
-#define vkGetWinrtDisplayNV spyi_vkGetWinrtDisplayNV
-#define vkImportFenceFdKHR spyi_vkImportFenceFdKHR
-#define vkImportFenceWin32HandleKHR spyi_vkImportFenceWin32HandleKHR
-#define vkImportSemaphoreFdKHR spyi_vkImportSemaphoreFdKHR
-#define vkImportSemaphoreWin32HandleKHR spyi_vkImportSemaphoreWin32HandleKHR
-#define vkImportSemaphoreZirconHandleFUCHSIA spyi_vkImportSemaphoreZirconHandleFUCHSIA
-#define vkInitializePerformanceApiINTEL spyi_vkInitializePerformanceApiINTEL
-#define vkInvalidateMappedMemoryRanges spyi_vkInvalidateMappedMemoryRanges
-#define vkMapMemory spyi_vkMapMemory
-#define vkMergePipelineCaches spyi_vkMergePipelineCaches
-#define vkMergeValidationCachesEXT spyi_vkMergeValidationCachesEXT
-#define vkQueueBeginDebugUtilsLabelEXT spyi_vkQueueBeginDebugUtilsLabelEXT
-#define vkQueueBindSparse spyi_vkQueueBindSparse
-#define vkQueueEndDebugUtilsLabelEXT spyi_vkQueueEndDebugUtilsLabelEXT
-#define vkQueueInsertDebugUtilsLabelEXT spyi_vkQueueInsertDebugUtilsLabelEXT
-#define vkQueuePresentKHR spyi_vkQueuePresentKHR
-#define vkQueueSetPerformanceConfigurationINTEL spyi_vkQueueSetPerformanceConfigurationINTEL
-#define vkQueueSubmit spyi_vkQueueSubmit
-#define vkQueueSubmit2 spyi_vkQueueSubmit2
-#define vkQueueSubmit2KHR spyi_vkQueueSubmit2KHR
-#define vkQueueWaitIdle spyi_vkQueueWaitIdle
-#define vkRegisterDeviceEventEXT spyi_vkRegisterDeviceEventEXT
-#define vkRegisterDisplayEventEXT spyi_vkRegisterDisplayEventEXT
-#define vkReleaseDisplayEXT spyi_vkReleaseDisplayEXT
-#define vkReleaseFullScreenExclusiveModeEXT spyi_vkReleaseFullScreenExclusiveModeEXT
-#define vkReleasePerformanceConfigurationINTEL spyi_vkReleasePerformanceConfigurationINTEL
-#define vkReleaseProfilingLockKHR spyi_vkReleaseProfilingLockKHR
-#define vkReleaseSwapchainImagesEXT spyi_vkReleaseSwapchainImagesEXT
-#define vkResetCommandBuffer spyi_vkResetCommandBuffer
-#define vkResetCommandPool spyi_vkResetCommandPool
-#define vkResetDescriptorPool spyi_vkResetDescriptorPool
-#define vkResetEvent spyi_vkResetEvent
-#define vkResetFences spyi_vkResetFences
-#define vkResetQueryPool spyi_vkResetQueryPool
-#define vkResetQueryPoolEXT spyi_vkResetQueryPoolEXT
-#define vkSetBufferCollectionBufferConstraintsFUCHSIA spyi_vkSetBufferCollectionBufferConstraintsFUCHSIA
-#define vkSetBufferCollectionImageConstraintsFUCHSIA spyi_vkSetBufferCollectionImageConstraintsFUCHSIA
-#define vkSetDebugUtilsObjectNameEXT spyi_vkSetDebugUtilsObjectNameEXT
-#define vkSetDebugUtilsObjectTagEXT spyi_vkSetDebugUtilsObjectTagEXT
-#define vkSetDeviceMemoryPriorityEXT spyi_vkSetDeviceMemoryPriorityEXT
-#define vkSetEvent spyi_vkSetEvent
-#define vkSetHdrMetadataEXT spyi_vkSetHdrMetadataEXT
-#define vkSetLocalDimmingAMD spyi_vkSetLocalDimmingAMD
-#define vkSetPrivateData spyi_vkSetPrivateData
-#define vkSetPrivateDataEXT spyi_vkSetPrivateDataEXT
-#define vkSignalSemaphore spyi_vkSignalSemaphore
-#define vkSignalSemaphoreKHR spyi_vkSignalSemaphoreKHR
-#define vkSubmitDebugUtilsMessageEXT spyi_vkSubmitDebugUtilsMessageEXT
-#define vkTrimCommandPool spyi_vkTrimCommandPool
-#define vkTrimCommandPoolKHR spyi_vkTrimCommandPoolKHR
-#define vkUninitializePerformanceApiINTEL spyi_vkUninitializePerformanceApiINTEL
-#define vkUnmapMemory spyi_vkUnmapMemory
-#define vkUpdateDescriptorSetWithTemplate spyi_vkUpdateDescriptorSetWithTemplate
-#define vkUpdateDescriptorSetWithTemplateKHR spyi_vkUpdateDescriptorSetWithTemplateKHR
-#define vkUpdateDescriptorSets spyi_vkUpdateDescriptorSets
-#define vkUpdateVideoSessionParametersKHR spyi_vkUpdateVideoSessionParametersKHR
-#define vkWaitForFences spyi_vkWaitForFences
-#define vkWaitForPresentKHR spyi_vkWaitForPresentKHR
-#define vkWaitSemaphores spyi_vkWaitSemaphores
-#define vkWaitSemaphoresKHR spyi_vkWaitSemaphoresKHR
-#define vkWriteAccelerationStructuresPropertiesKHR spyi_vkWriteAccelerationStructuresPropertiesKHR
-#define vkWriteMicromapsPropertiesEXT spyi_vkWriteMicromapsPropertiesEXT
-#define volkGenLoadDevice spyi_volkGenLoadDevice
-#define volkGenLoadDeviceTable spyi_volkGenLoadDeviceTable
-#define volkGenLoadInstance spyi_volkGenLoadInstance
-#define volkGenLoadLoader spyi_volkGenLoadLoader
-#define volkGetInstanceVersion spyi_volkGetInstanceVersion
-#define volkGetLoadedDevice spyi_volkGetLoadedDevice
-#define volkGetLoadedInstance spyi_volkGetLoadedInstance
-#define volkInitialize spyi_volkInitialize
-#define volkInitializeCustom spyi_volkInitializeCustom
-#define volkLoadDevice spyi_volkLoadDevice
-#define volkLoadDeviceTable spyi_volkLoadDeviceTable
-#define volkLoadInstance spyi_volkLoadInstance
-#define volkLoadInstanceOnly spyi_volkLoadInstanceOnly
-
-// >>vk/volk_private.h ---------------------------------------------------------------------------------------
-
-// volk as a private copy: its 600 global function pointers become spyi_vk..., since plain ones in a program that also
-// links libvulkan replace that library's functions and crash it. Functions of a device go through the table
-// that volkLoadDeviceTable fills (struct VolkDeviceTable, here renamed too), never through the globals.
-
-#pragma push_macro("VK_NO_PROTOTYPES")
-#pragma push_macro("VOLK_IMPLEMENTATION")
-#undef VK_NO_PROTOTYPES
-#undef VOLK_IMPLEMENTATION
-#define VK_NO_PROTOTYPES // volk.h insists; the prototypes already seen have other names than volk's pointers
-#if defined(SPYI_SINGLE_HEADER) || defined(SPYI_VOLK_IMPLEMENTATION) // the split build: src/vk/volk_private.c
-#define VOLK_IMPLEMENTATION
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpragmas"
-#pragma GCC diagnostic ignored "-Wstrict-prototypes"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#endif
-#ifdef _WIN32
-#define FARPROC spyi_FARPROC // volk.c's own differs from mingw's windows.h; ours includes that earlier
-#endif
-#include <volk.h>
-#ifdef _WIN32
-#undef FARPROC
-#endif
-#if defined(__GNUC__) || defined(__clang__)
-#pragma GCC diagnostic pop
+#ifndef VK_API_VERSION_1_3
+#error "slangpy_vk.h needs Vulkan headers of version 1.3.204 or later, but found older ones"
 #endif
 
-#pragma pop_macro("VOLK_IMPLEMENTATION")
-#pragma pop_macro("VK_NO_PROTOTYPES")
+// Functions of the instance, from vkGetInstanceProcAddr. spyi_vk_instance has a member for each, named without "vk".
+// An instance that lacks one is refused.
+#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
+    X(DestroyInstance)                                                                                       \
+    X(EnumeratePhysicalDevices)                                                                              \
+    X(EnumerateDeviceExtensionProperties)                                                                    \
+    X(GetPhysicalDeviceProperties)                                                                           \
+    X(GetPhysicalDeviceProperties2)                                                                          \
+    X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceFormatProperties)                                                                     \
+    X(GetPhysicalDeviceMemoryProperties)                                                                     \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
+    X(CreateDevice)                                                                                          \
+    X(GetDeviceProcAddr)
+
+// Functions of the device, from vkGetDeviceProcAddr. Vulkan 1.2 has all of them; a device that lacks one is refused.
+#define SPYI_VK_DEVICE_FUNCTIONS(X)                                                                          \
+    X(vkAllocateCommandBuffers)                                                                              \
+    X(vkAllocateMemory)                                                                                      \
+    X(vkBeginCommandBuffer)                                                                                  \
+    X(vkBindBufferMemory)                                                                                    \
+    X(vkCmdBindPipeline)                                                                                     \
+    X(vkCmdCopyBuffer)                                                                                       \
+    X(vkCmdCopyQueryPoolResults)                                                                             \
+    X(vkCmdDispatch)                                                                                         \
+    X(vkCmdDispatchIndirect)                                                                                 \
+    X(vkCmdFillBuffer)                                                                                       \
+    X(vkCmdPipelineBarrier)                                                                                  \
+    X(vkCmdPushConstants)                                                                                    \
+    X(vkCmdResetQueryPool)                                                                                   \
+    X(vkCmdWriteTimestamp)                                                                                   \
+    X(vkCreateBuffer)                                                                                        \
+    X(vkCreateBufferView)                                                                                    \
+    X(vkCreateCommandPool)                                                                                   \
+    X(vkCreateComputePipelines)                                                                              \
+    X(vkCreateDescriptorSetLayout)                                                                           \
+    X(vkCreatePipelineCache)                                                                                 \
+    X(vkCreatePipelineLayout)                                                                                \
+    X(vkCreateQueryPool)                                                                                     \
+    X(vkCreateSemaphore)                                                                                     \
+    X(vkCreateShaderModule)                                                                                  \
+    X(vkDestroyBuffer)                                                                                       \
+    X(vkDestroyBufferView)                                                                                   \
+    X(vkDestroyCommandPool)                                                                                  \
+    X(vkDestroyDescriptorSetLayout)                                                                          \
+    X(vkDestroyDevice)                                                                                       \
+    X(vkDestroyPipeline)                                                                                     \
+    X(vkDestroyPipelineCache)                                                                                \
+    X(vkDestroyPipelineLayout)                                                                               \
+    X(vkDestroyQueryPool)                                                                                    \
+    X(vkDestroySemaphore)                                                                                    \
+    X(vkDestroyShaderModule)                                                                                 \
+    X(vkEndCommandBuffer)                                                                                    \
+    X(vkFreeMemory)                                                                                          \
+    X(vkGetBufferDeviceAddress)                                                                              \
+    X(vkGetBufferMemoryRequirements)                                                                         \
+    X(vkGetDeviceQueue)                                                                                      \
+    X(vkGetQueryPoolResults)                                                                                 \
+    X(vkGetSemaphoreCounterValue)                                                                            \
+    X(vkMapMemory)                                                                                           \
+    X(vkQueueSubmit)                                                                                         \
+    X(vkQueueWaitIdle)                                                                                       \
+    X(vkResetCommandPool)                                                                                    \
+    X(vkSignalSemaphore)                                                                                     \
+    X(vkWaitSemaphores)
+
+// Functions of device extensions. Their member is NULL where the driver does not have them.
+#define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X) X(vkCmdPushDescriptorSetKHR)
+
+typedef struct spyi_vk_functions {
+#define SPYI_VK_MEMBER(name) PFN_##name name;
+    SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_MEMBER)
+    SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(SPYI_VK_MEMBER)
+#undef SPYI_VK_MEMBER
+} spyi_vk_functions;
 
 // >>vk/internal.h -------------------------------------------------------------------------------------------
 
@@ -811,6 +248,7 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 #define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
 #define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
+#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
 #define SPYI_VK_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
@@ -891,6 +329,8 @@ typedef enum spyi_vk_feature {
         SPYI_VK_FEATURE_COUNT
 } spyi_vk_feature;
 
+typedef char spyi_vk_features_fit[SPYI_VK_FEATURE_COUNT <= SPY_VK_MAX_FEATURES ? 1 : -1];
+
 // The names are macros of vulkan_core.h with the value 1: use them with # and ## only.
 typedef enum spyi_vk_extension {
 #define SPYI_VK_EXTENSION_ENUM(name) SPYI_##name,
@@ -911,19 +351,6 @@ typedef struct spyi_vk_feature_set {
 } spyi_vk_feature_set;
 
 // >>instance
-#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
-    X(DestroyInstance)                                                                                       \
-    X(EnumeratePhysicalDevices)                                                                              \
-    X(EnumerateDeviceExtensionProperties)                                                                    \
-    X(GetPhysicalDeviceProperties)                                                                           \
-    X(GetPhysicalDeviceProperties2)                                                                          \
-    X(GetPhysicalDeviceFeatures2)                                                                            \
-    X(GetPhysicalDeviceFormatProperties)                                                                     \
-    X(GetPhysicalDeviceMemoryProperties)                                                                     \
-    X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
-    X(CreateDevice)                                                                                          \
-    X(GetDeviceProcAddr)
-
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
     void *library; // NULL: the engine's
@@ -956,7 +383,9 @@ typedef struct spyi_vk_adapter {
     uint32_t queue_family;
     uint32_t lane_family; // of the downloads' queue; queue_family: none of its own
     uint32_t timestamp_bits;
-    bool features[SPYI_VK_FEATURE_COUNT]; // what it has; in spyi_vk_gpu: what is enabled
+    bool features
+        [SPYI_VK_FEATURE_COUNT]; // that kernels may use: of an engine's device those that it has enabled
+    bool supported[SPYI_VK_FEATURE_COUNT]; // that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
     bool float_controls[5]; // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
     spy_device_info info;
@@ -1028,9 +457,19 @@ typedef struct spyi_vk_kernel {
     char label[64]; // cut off
 } spyi_vk_kernel;
 
+// What was recorded into an engine's command buffer between one begin and its end, with the memory that must live until
+// the engine has reported it as executed. It has the batch numbers first to last for itself.
+typedef struct spyi_vk_recording {
+    struct spyi_vk_recording *next; // that was begun after it
+    uint64_t serial;                // counts from 1; part of its id
+    uint64_t first, last;           // last is 0 until it has ended
+    bool used;                      // something was recorded
+    spyi_vk_page *pages;
+} spyi_vk_recording;
+
 typedef struct spyi_vk_gpu {
     spyi_gpu_base base; // first
-    struct VolkDeviceTable vk;
+    spyi_vk_functions vk;
     VkDevice device;
     VkQueue queue;
     uint32_t queue_family, lane_family;
@@ -1038,24 +477,30 @@ typedef struct spyi_vk_gpu {
     bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
-    // Recording. `open` is the number of the batch being recorded, so open - 1 is the last one submitted.
+    // Recording. `open` is the number of the batch being recorded. Numbers below it are our submitted batches and an
+    // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
     VkCommandBuffer commands; // to record into; NULL: none begun
     spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
     uint64_t open;
-    uint64_t finished;     // as last seen
+    uint64_t submitted;    // the last of our own batches
+    uint64_t finished;     // our own batches up to here, as last seen
     uint32_t work;         // operations in the open batch
     size_t work_bytes;     // in its pages
     uint64_t next_poll_ns; // not before then: look whether the queue is idle
     spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
+    size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
-    // An engine's command buffer, instead of ours.
-    VkCommandBuffer external; // NULL: none set
-    bool external_used;       // the open batch's number stands for work in it
-    uint64_t external_number; // first number whose work may be in one that has not been executed; 0: none
-    spyi_vk_page *external_pages;
+    // An engine's command buffers, instead of ours.
+    VkCommandBuffer external;           // that is being recorded into; NULL: none
+    bool external_used;                 // the open batch's number stands for work in it
+    spyi_vk_recording *first_recording; // not reported as executed, oldest first
+    spyi_vk_recording *last_recording;
+    spyi_vk_recording *free_recordings; // to be used again
+    uint64_t recording_serial;          // of the last one that was begun
+    uint64_t recording_tag;             // upper bits of this device's ids
     spyi_vk_semaphores waits, signals; // of the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
@@ -1111,6 +556,8 @@ SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, cons
                                           spyi_vk_adapter *adapter, spyi_text *error);
 SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
                                    spyi_vk_adapter *adapter);
+// What the user sees of its features and limits, from the rest.
+SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter);
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
 
 // >>device.c
@@ -1129,7 +576,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                           spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes that live as long as the batch (external: the engine's command buffer).
+// `size` bytes that live as long as the batch, or the engine's recording.
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
@@ -1187,10 +634,14 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine 
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
+// The last of our own batches up to `number`: what the timeline counts to. 0: there is none.
+SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error);
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
+// What has been recorded into `commands` is made available to the host.
+SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
 SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
@@ -1200,8 +651,14 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk 
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
 // >>engine.c: the parts of the public functions that need no spy_device
-SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error);
-SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
+                                           spyi_text *error);
+SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_text *error);
+// Whether work with this number is in an engine's command buffer that has not been reported as executed; if so the error
+// names it.
+SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error);
+SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu);
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error);
 
@@ -1390,10 +847,18 @@ static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint3
     if (c->need == SPYI_VK_NEED_SUBGROUP) there = (adapter->subgroup_operations & c->value) != 0;
     if (c->need == SPYI_VK_NEED_FLOAT) there = adapter->float_controls[c->value];
     if (there) return SPY_OK;
-    spyi_text_add(error, "the kernel needs %s, which the device '%s' lacks", c->name, adapter->info.name);
-    if (c->need == SPYI_VK_NEED_FEATURE) {
-        spyi_text_add(error, " (Vulkan feature %s)", spyi_vk_feature_entries[c->value].name);
+    if (c->need == SPYI_VK_NEED_FEATURE && (adapter->supported[c->value] || adapter->supported[c->other])) {
+        uint32_t has = adapter->supported[c->value] ? c->value : c->other;
+        spyi_text_add(error,
+                      "the kernel needs %s; the device '%s' supports it, but it was not enabled: make the "
+                      "VkDevice with "
+                      "the feature %s and name it in spy_vk_desc.enabled_features",
+                      c->name, adapter->info.name, spyi_vk_feature_entries[has].name);
+        return SPY_ERROR_UNSUPPORTED;
     }
+    spyi_text_add(error, "the kernel needs %s, which the device '%s' lacks", c->name, adapter->info.name);
+    if (c->need == SPYI_VK_NEED_FEATURE)
+        spyi_text_add(error, " (Vulkan feature %s)", spyi_vk_feature_entries[c->value].name);
     return SPY_ERROR_UNSUPPORTED;
 }
 
@@ -1440,6 +905,151 @@ SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi
     if (entry) return SPY_OK;
     spyi_text_add(error, "the SPIR-V has no compute entry point '%s'", desc->entry);
     return SPY_ERROR_NOT_FOUND;
+}
+
+// >>vk/fill_features.c --------------------------------------------------------------------------------------
+
+// spy_vk_fill_features(): sets the features that the library needs or can use in an engine's own chain of feature structs.
+
+// The structs of a spyi_vk_feature_set, which an engine's chain may have as well.
+typedef struct spyi_vk_feature_struct {
+    VkStructureType type;
+    const char *name;
+    size_t offset, size; // in a spyi_vk_feature_set, bytes
+} spyi_vk_feature_struct;
+
+static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
+#define SPYI_VK_STRUCT(type, name, member)                                                                   \
+    {                                                                                                        \
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, "VkPhysicalDevice" name,                                   \
+            offsetof(spyi_vk_feature_set, member), sizeof(((spyi_vk_feature_set *)0)->member)                \
+    }
+    SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
+    SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11),
+    SPYI_VK_STRUCT(VULKAN_1_2_FEATURES, "Vulkan12Features", v12),
+    SPYI_VK_STRUCT(VULKAN_1_3_FEATURES, "Vulkan13Features", v13),
+    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float),
+    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2),
+    SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock),
+#undef SPYI_VK_STRUCT
+};
+
+// The structs of single extensions, which an engine may have in place of the Vulkan11Features and their successors.
+// X(end of the struct's type, end of its VkStructureType, member)
+#define SPYI_VK_SINGLE_FEATURES(X)                                                                           \
+    X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storageBuffer16BitAccess)                                \
+    X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, uniformAndStorageBuffer16BitAccess)                      \
+    X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storagePushConstant16)                                   \
+    X(VariablePointersFeatures, VARIABLE_POINTERS_FEATURES, variablePointersStorageBuffer)                   \
+    X(VariablePointersFeatures, VARIABLE_POINTERS_FEATURES, variablePointers)                                \
+    X(TimelineSemaphoreFeatures, TIMELINE_SEMAPHORE_FEATURES, timelineSemaphore)                             \
+    X(BufferDeviceAddressFeatures, BUFFER_DEVICE_ADDRESS_FEATURES, bufferDeviceAddress)                      \
+    X(ScalarBlockLayoutFeatures, SCALAR_BLOCK_LAYOUT_FEATURES, scalarBlockLayout)                            \
+    X(8BitStorageFeatures, 8BIT_STORAGE_FEATURES, storageBuffer8BitAccess)                                   \
+    X(8BitStorageFeatures, 8BIT_STORAGE_FEATURES, uniformAndStorageBuffer8BitAccess)                         \
+    X(8BitStorageFeatures, 8BIT_STORAGE_FEATURES, storagePushConstant8)                                      \
+    X(ShaderFloat16Int8Features, SHADER_FLOAT16_INT8_FEATURES, shaderFloat16)                                \
+    X(ShaderFloat16Int8Features, SHADER_FLOAT16_INT8_FEATURES, shaderInt8)                                   \
+    X(ShaderAtomicInt64Features, SHADER_ATOMIC_INT64_FEATURES, shaderBufferInt64Atomics)                     \
+    X(ShaderAtomicInt64Features, SHADER_ATOMIC_INT64_FEATURES, shaderSharedInt64Atomics)                     \
+    X(ShaderSubgroupExtendedTypesFeatures, SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES,                          \
+      shaderSubgroupExtendedTypes)                                                                           \
+    X(VulkanMemoryModelFeatures, VULKAN_MEMORY_MODEL_FEATURES, vulkanMemoryModel)                            \
+    X(VulkanMemoryModelFeatures, VULKAN_MEMORY_MODEL_FEATURES, vulkanMemoryModelDeviceScope)                 \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      shaderUniformTexelBufferArrayDynamicIndexing)                                                          \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      shaderStorageTexelBufferArrayDynamicIndexing)                                                          \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, shaderStorageBufferArrayNonUniformIndexing)  \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      shaderUniformTexelBufferArrayNonUniformIndexing)                                                       \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      shaderStorageTexelBufferArrayNonUniformIndexing)                                                       \
+    X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, subgroupSizeControl)                      \
+    X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, computeFullSubgroups)                     \
+    X(Maintenance4Features, MAINTENANCE_4_FEATURES, maintenance4)                                            \
+    X(ShaderIntegerDotProductFeatures, SHADER_INTEGER_DOT_PRODUCT_FEATURES, shaderIntegerDotProduct)
+
+typedef struct spyi_vk_single_feature {
+    VkStructureType type;
+    uint32_t feature; // spyi_vk_feature
+    size_t offset;    // of its VkBool32 in that struct, bytes
+} spyi_vk_single_feature;
+
+static const spyi_vk_single_feature spyi_vk_single_features[] = {
+#define SPYI_VK_SINGLE(name, type, member)                                                                   \
+    { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, SPYI_VK_FEATURE_##member,                                    \
+      offsetof(VkPhysicalDevice##name, member) },
+    SPYI_VK_SINGLE_FEATURES(SPYI_VK_SINGLE)
+#undef SPYI_VK_SINGLE
+};
+
+static const spyi_vk_feature_struct *spyi_vk_struct_of(uint32_t feature) {
+    size_t i, at = spyi_vk_feature_offset(feature);
+    for (i = 0; at - spyi_vk_feature_structs[i].offset >= spyi_vk_feature_structs[i].size;) i++;
+    return &spyi_vk_feature_structs[i];
+}
+
+// A feature's VkBool32 in a chain of feature structs; NULL: no struct of the chain has it.
+static VkBool32 *spyi_vk_find_feature(void *chain, uint32_t feature) {
+    const spyi_vk_feature_struct *usual = spyi_vk_struct_of(feature);
+    const size_t count = sizeof spyi_vk_single_features / sizeof spyi_vk_single_features[0];
+    VkBaseOutStructure *node = (VkBaseOutStructure *)chain;
+    size_t i;
+    for (; node != NULL; node = node->pNext) {
+        char *start = (char *)(void *)node;
+        if (node->sType == usual->type)
+            return (VkBool32 *)(void *)(start + (spyi_vk_feature_offset(feature) - usual->offset));
+        for (i = 0; i < count; i++) {
+            const spyi_vk_single_feature *single = &spyi_vk_single_features[i];
+            if (node->sType == single->type && feature == single->feature)
+                return (VkBool32 *)(void *)(start + single->offset);
+        }
+    }
+    return NULL;
+}
+
+// Whether both chains have the required features; `supported` may be NULL.
+static spy_status spyi_vk_check_required(void *features, void *supported, const char *function) {
+    uint32_t i;
+    for (i = 0; i < SPYI_VK_FEATURE_REQUIRED; i++) {
+        const VkBool32 *wanted = spyi_vk_find_feature(features, i);
+        const VkBool32 *has = supported != NULL ? spyi_vk_find_feature(supported, i) : wanted;
+        if (wanted == NULL || has == NULL)
+            return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: %s: no struct of the chain has %s: expected a %s in it", function,
+                             wanted == NULL ? "features" : "supported", spyi_vk_feature_name(i),
+                             spyi_vk_struct_of(i)->name);
+        if (supported != NULL && *has == VK_FALSE)
+            return spyi_fail(NULL, SPY_ERROR_UNSUPPORTED,
+                             "%s: supported: the physical device lacks %s (%s), which is required", function,
+                             spyi_vk_feature_name(i), spyi_vk_struct_of(i)->name);
+    }
+    return SPY_OK;
+}
+
+spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled) {
+    static const char function[] = "spy_vk_fill_features";
+    void *have = (void *)(uintptr_t)supported; // only read
+    spy_status status;
+    uint32_t i;
+    if (features == NULL)
+        return spyi_fail(
+            NULL, SPY_ERROR_INVALID_ARGUMENT,
+            "%s: features: expected a chain that begins with a VkPhysicalDeviceFeatures2, got NULL",
+            function);
+    status = spyi_vk_check_required(features, have, function);
+    if (status != SPY_OK) return status;
+    if (enabled != NULL) enabled->count = 0;
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
+        VkBool32 *wanted = spyi_vk_find_feature(features, i);
+        const VkBool32 *has = have != NULL ? spyi_vk_find_feature(have, i) : NULL;
+        if (wanted == NULL) continue;
+        if (i < SPYI_VK_FEATURE_REQUIRED || (has != NULL && *has != VK_FALSE)) *wanted = VK_TRUE;
+        if (i >= SPYI_VK_FEATURE_REQUIRED && *wanted != VK_FALSE && enabled != NULL)
+            enabled->names[enabled->count++] = spyi_vk_feature_name(i);
+    }
+    return SPY_OK;
 }
 
 // >>vk/instance.c -------------------------------------------------------------------------------------------
@@ -1765,7 +1375,7 @@ static void spyi_vk_query_features(const spyi_vk_instance *instance, spyi_vk_ada
     for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
         VkBool32 value;
         memcpy(&value, (const char *)&set + spyi_vk_feature_offset(i), sizeof value);
-        adapter->features[i] = value != VK_FALSE;
+        adapter->features[i] = adapter->supported[i] = value != VK_FALSE;
     }
 }
 
@@ -1801,11 +1411,12 @@ static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_a
     (void)snprintf(info->driver, sizeof info->driver, "%.120s %.120s", v12.driverName, v12.driverInfo);
 }
 
-static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
+SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
     spy_device_info *info = &adapter->info;
     const VkPhysicalDeviceLimits *limits = &adapter->limits;
     const bool *f = adapter->features;
     uint32_t i;
+    info->features = 0;
     if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess])
         info->features |= SPY_FEATURE_FLOAT16;
     if (f[SPYI_VK_FEATURE_shaderFloat64]) info->features |= SPY_FEATURE_FLOAT64;
@@ -2131,6 +1742,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
         enabled[i] = true;
     }
     memcpy(gpu->adapter.features, enabled, sizeof enabled);
+    spyi_vk_fill_info(&gpu->adapter);
     gpu->device = (VkDevice)engine->device;
     gpu->queue = (VkQueue)engine->queue;
     gpu->queue_family = engine->queue_family;
@@ -2142,16 +1754,25 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// volk's loader of device tables reads a global; the lock makes it ours for a moment, and it is left as it
-// was.
-static void spyi_vk_load_table(spyi_vk_gpu *gpu) {
-    PFN_vkGetDeviceProcAddr before;
-    spyi_global_lock();
-    before = vkGetDeviceProcAddr;
-    vkGetDeviceProcAddr = gpu->instance.GetDeviceProcAddr;
-    volkLoadDeviceTable(&gpu->vk, gpu->device);
-    vkGetDeviceProcAddr = before;
-    spyi_global_unlock();
+// Fills the table of the device's functions. After an error there is no device.
+static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
+    const char *missing = NULL;
+    PFN_vkDestroyDevice destroy;
+#define SPYI_VK_LOAD(name) gpu->vk.name = (PFN_##name)gpu->instance.GetDeviceProcAddr(gpu->device, #name);
+#define SPYI_VK_LOAD_NEEDED(name)                                                                            \
+    SPYI_VK_LOAD(name)                                                                                       \
+    if (gpu->vk.name == NULL) missing = #name;
+    SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_LOAD_NEEDED)
+    SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(SPYI_VK_LOAD)
+#undef SPYI_VK_LOAD_NEEDED
+#undef SPYI_VK_LOAD
+    if (missing == NULL) return SPY_OK;
+    spyi_text_add(error, "vkGetDeviceProcAddr of '%s' does not know %s; Vulkan 1.2 is needed",
+                  gpu->adapter.info.name, missing);
+    destroy = gpu->vk.vkDestroyDevice;
+    if (gpu->owned && destroy != NULL) destroy(gpu->device, NULL);
+    gpu->device = VK_NULL_HANDLE;
+    return SPY_ERROR_NO_DEVICE;
 }
 
 // What typed buffers can have as elements.
@@ -2210,8 +1831,12 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
     VkPipelineCacheCreateInfo cache;
     VkResult result;
-    spy_status status =
-        spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
+    spy_status status;
+    if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
+        spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_vk_desc, engine));
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
     if (status != SPY_OK) return status;
     if (engine != NULL && engine->device != NULL) {
         status = spyi_vk_use_engine(gpu, engine, error);
@@ -2219,8 +1844,8 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         status = spyi_vk_choose_adapter(&gpu->instance, desc, &gpu->adapter, error);
         if (status == SPY_OK) status = spyi_vk_make_device(gpu, error);
     }
+    if (status == SPY_OK) status = spyi_vk_load_functions(gpu, error);
     if (status != SPY_OK) return status;
-    spyi_vk_load_table(gpu);
     if (gpu->owned) {
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
@@ -2263,7 +1888,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
 SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_context *ctx = gpu->base.ctx;
-    if (gpu->device != VK_NULL_HANDLE && gpu->vk.vkDestroyDevice != NULL) {
+    if (gpu->device != VK_NULL_HANDLE) {
         spyi_vk_wait_idle(gpu);
         spyi_vk_destroy_staging(gpu);
         spyi_vk_destroy_submit_objects(gpu);
@@ -2410,6 +2035,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
         return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
     }
     gpu->base.stats.driver_allocations++;
+    gpu->base.stats.driver_bytes += chunk->size;
     spyi_vk_set_name(gpu, VK_OBJECT_TYPE_BUFFER, chunk->handle, label);
     return SPY_OK;
 }
@@ -2428,23 +2054,37 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     if (chunk->memory != NULL) { // imported ones are the engine's
         gpu->vk.vkDestroyBuffer(gpu->device, (VkBuffer)chunk->handle, NULL);
         gpu->vk.vkFreeMemory(gpu->device, (VkDeviceMemory)chunk->memory, NULL);
+        gpu->base.stats.driver_bytes -= chunk->size;
     }
     memset(chunk, 0, sizeof *chunk);
 }
 
 // >>pages
 
+// A free page with room for `size` bytes that is not much larger than that; NULL: there is none.
+static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
+    size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
+    spyi_vk_page **at;
+    for (at = &gpu->free_pages; *at != NULL; at = &(*at)->next) {
+        spyi_vk_page *page = *at;
+        if (page->chunk.size < size || page->chunk.size > most) continue;
+        *at = page->next;
+        gpu->free_page_bytes -= page->chunk.size;
+        return page;
+    }
+    return NULL;
+}
+
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **out,
                                       size_t *offset, spyi_text *error) {
-    spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
+    bool external = gpu->external != VK_NULL_HANDLE;
+    spyi_vk_page **list = external ? &gpu->last_recording->pages : &gpu->batch->pages;
     spyi_vk_page *page = *list;
     size_t rounded = spyi_align(size, 16), at = page != NULL ? spyi_align(page->used, alignment) : 0;
     spy_status status;
     if (page == NULL || page->chunk.size < at + rounded) {
-        if (rounded <= SPYI_VK_PAGE_SIZE && gpu->free_pages != NULL) {
-            page = gpu->free_pages;
-            gpu->free_pages = page->next;
-        } else {
+        page = spyi_vk_reuse_page(gpu, rounded);
+        if (page == NULL) {
             page = (spyi_vk_page *)spyi_allocate(gpu->base.ctx, sizeof *page);
             if (page == NULL) {
                 spyi_text_add(error, "no host memory for a page of parameters");
@@ -2461,6 +2101,7 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
         at = 0;
         page->next = *list;
         *list = page;
+        if (external) gpu->base.stats.recording_bytes += page->chunk.size;
     }
     *out = page;
     *offset = at;
@@ -2512,18 +2153,19 @@ static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
-// Their work has been executed. Larger ones than usual were for one upload only.
+// Their work has been executed.
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
     while (*pages != NULL) {
         spyi_vk_page *page = *pages;
         *pages = page->next;
         spyi_vk_free_views(gpu, page);
-        if (page->chunk.size > SPYI_VK_PAGE_SIZE) {
+        if (gpu->free_page_bytes + page->chunk.size > SPYI_VK_PAGES_KEPT) {
             spyi_vk_free_page(gpu, page);
             continue;
         }
         page->next = gpu->free_pages;
         gpu->free_pages = page;
+        gpu->free_page_bytes += page->chunk.size;
     }
 }
 
@@ -2855,7 +2497,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
         gpu->external_used = true;
-        if (gpu->external_number == 0) gpu->external_number = gpu->open;
+        gpu->last_recording->used = true;
         return SPY_OK;
     }
     if (++gpu->work >= SPYI_VK_BATCH_WORK || gpu->work_bytes >= SPYI_VK_BATCH_BYTES) {
@@ -3211,21 +2853,40 @@ SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) {
     return ((spyi_vk_gpu *)(void *)base)->open;
 }
 
+// Our own batches up to `number` have finished. Behind the last one there are only an engine's recordings.
+static void spyi_vk_note_finished(spyi_vk_gpu *gpu, uint64_t number) {
+    if (number >= gpu->submitted) number = gpu->open - 1;
+    if (number > gpu->finished) gpu->finished = number;
+}
+
 SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     uint64_t value = 0;
     if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
-    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
-        value > gpu->finished && value < gpu->open) { // a lost device may report anything
-        gpu->finished = value;
+    if (gpu->finished >= gpu->submitted) {
+        spyi_vk_note_finished(gpu, gpu->finished);
+    } else if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
+               value < gpu->open) { // a lost device may report anything
+        spyi_vk_note_finished(gpu, value);
     }
     return gpu->finished;
+}
+
+// Batches that are not in a slot any more have finished.
+SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
+    uint64_t own = 0;
+    uint32_t i;
+    if (number >= gpu->submitted) return gpu->submitted;
+    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+        if (gpu->batches[i].number <= number && gpu->batches[i].number > own) own = gpu->batches[i].number;
+    }
+    return own;
 }
 
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint64_t finished =
         gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
-    if (gpu->external_number != 0 && finished >= gpu->external_number) finished = gpu->external_number - 1;
+    if (gpu->base.held_from != 0 && finished >= gpu->base.held_from) finished = gpu->base.held_from - 1;
     return finished;
 }
 
@@ -3273,13 +2934,13 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
 }
 
 // Results in mapped memory are read after a wait: that needs the writes made available to the host.
-static void spyi_vk_host_barrier(spyi_vk_gpu *gpu) {
+SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT;
-    gpu->vk.vkCmdPipelineBarrier(gpu->batch->commands,
+    gpu->vk.vkCmdPipelineBarrier(commands,
                                  VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
@@ -3290,7 +2951,7 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
     memset(&ignored, 0, sizeof ignored);
-    if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->open - 1, UINT64_MAX, &ignored) == SPY_OK) {
+    if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->submitted, UINT64_MAX, &ignored) == SPY_OK) {
         SPYI_VK_ZERO(info);
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
         info.semaphore = gpu->timeline;
@@ -3304,8 +2965,11 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_vk_semaphores *signals = &gpu->signals;
     spy_status status = SPY_OK;
-    // An engine's signal and the number of work in its command buffer need a submission of their own.
-    if (gpu->batch == NULL && !gpu->external_used && signals->count == 0) return SPY_OK;
+    if (gpu->batch == NULL && signals->count == 0) { // an engine's signal needs a submission of its own
+        if (gpu->external_used) gpu->open++;
+        gpu->external_used = false;
+        return SPY_OK;
+    }
     if (gpu->lost) {
         spyi_text_add(error, "the device was lost earlier");
         return SPY_ERROR_DEVICE_LOST;
@@ -3313,7 +2977,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     if (gpu->batch != NULL) {
         VkResult result;
         spyi_vk_close_labels(gpu);
-        spyi_vk_host_barrier(gpu);
+        spyi_vk_host_barrier(gpu, gpu->batch->commands);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
         if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
     }
@@ -3330,6 +2994,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     signals->count = 0;
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
+    gpu->submitted = gpu->open;
     gpu->external_used = false;
     gpu->timing = false;
     gpu->work = 0;
@@ -3379,9 +3044,12 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
                                     spyi_text *error) {
     spy_status status;
     if (number <= gpu->finished) return SPY_OK;
-    status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
-    if (status != SPY_OK) return status;
-    if (number > gpu->finished) gpu->finished = number;
+    number = spyi_vk_own_number(gpu, number);
+    if (number > gpu->finished) {
+        status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
+        if (status != SPY_OK) return status;
+    }
+    spyi_vk_note_finished(gpu, number);
     if (gpu->finished + 1 == gpu->open)
         gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
     return SPY_OK;
@@ -3389,17 +3057,13 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
 
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    if (gpu->external_number != 0 && number >= gpu->external_number) {
-        spyi_text_add(
-            error,
-            "work was recorded into the engine's command buffer, which has not been reported as executed: "
-            "call spy_vk_external_submit_finished() then");
-        return SPY_ERROR_NOT_READY;
+    if (spyi_vk_is_held(gpu, number, error)) {
+        spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // what can be waited for
+        return status == SPY_OK ? SPY_ERROR_NOT_READY : status;
     }
     if (number >= gpu->open) {
         spy_status status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
-        if (number >= gpu->open) number = gpu->open - 1; // there was no work
     }
     return spyi_vk_wait_own(gpu, number, timeout_ns, error);
 }
@@ -3471,7 +3135,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
         gpu->vk.vkDestroyCommandPool(gpu->device, gpu->download[i].pool, NULL);
     }
     spyi_vk_free_pages(gpu, &gpu->free_pages);
-    spyi_vk_free_pages(gpu, &gpu->external_pages);
+    spyi_vk_destroy_recordings(gpu);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->marks, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);
@@ -3489,7 +3153,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
 
 // Nothing recorded, nothing in flight: mapped memory may be written directly.
 static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
-    return gpu->batch == NULL && gpu->external_number == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
+    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
 }
 
 // Through a page, in order of work.
@@ -3609,7 +3273,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t
                 return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
             // Waiting costs less than copying twice through the memory that the work uses too. When an engine
             // still holds work back, waiting is not possible, and the data take the way of unmapped memory.
-            if (gpu->external_number != 0) {
+            if (gpu->base.held_from != 0) {
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
             {
@@ -3631,6 +3295,7 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
                                 uint64_t offset, size_t size, uint64_t after, spyi_text *error) {
     VkCommandBufferBeginInfo begin;
     spyi_vk_semaphores waits, signals;
+    uint64_t own = spyi_vk_own_number(gpu, after);
     VkMemoryBarrier barrier;
     VkBufferCopy region;
     VkResult result;
@@ -3655,9 +3320,9 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
     result = gpu->vk.vkEndCommandBuffer(staging->commands);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
-    waits.count = after > 0 ? 1 : 0;
+    waits.count = own > 0 ? 1 : 0;
     waits.handles[0] = gpu->timeline;
-    waits.values[0] = after;
+    waits.values[0] = own;
     signals.count = 1;
     signals.handles[0] = gpu->lane;
     signals.values[0] = gpu->lane_number + 1;
@@ -3722,7 +3387,8 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;
-    if (from->mapped != NULL || (gpu->external_number != 0 && after >= gpu->external_number)) {
+    if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
+    if (from->mapped != NULL) {
         status = spyi_vk_wait(base, after, UINT64_MAX, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
         return status;
@@ -3748,28 +3414,194 @@ SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu) {
 
 // >>vk/engine.c ---------------------------------------------------------------------------------------------
 
-// Bringing one's own: recording into an engine's command buffer, its semaphores, tensors over its buffers.
+// Bringing one's own: recordings into an engine's command buffers, its semaphores, tensors over its buffers.
+
+// >>recordings
+//
+// An id is a serial number and, above it, a tag that tells one device's ids from another's. Recordings are reported in
+// the order in which they were begun, which is the order in which the engine submits them: the first in the list is the
+// oldest, and what waits for it has the lowest number.
+
+#define SPYI_VK_SERIAL_BITS 48u
+#define SPYI_VK_MANY_RECORDINGS 64u // unfinished ones, at which the engine is asked whether it reports them
+
+static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
+    gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;
+}
+
+// Set when the first recording begins, so that a device without any takes no look at the clock.
+static uint64_t spyi_vk_make_tag(const spyi_vk_gpu *gpu) {
+    uint64_t seed[2];
+    seed[0] = (uint64_t)(uintptr_t)gpu;
+    seed[1] = spyi_time_ns();
+    return (spyi_hash(seed, sizeof seed, 0) << SPYI_VK_SERIAL_BITS) | ((uint64_t)1 << 63);
+}
+
+static spyi_vk_recording *spyi_vk_new_recording(spyi_vk_gpu *gpu) {
+    spyi_vk_recording *recording = gpu->free_recordings;
+    if (recording != NULL) gpu->free_recordings = recording->next;
+    else recording = (spyi_vk_recording *)spyi_allocate(gpu->base.ctx, sizeof *recording);
+    if (recording != NULL) SPYI_VK_ZERO(*recording);
+    return recording;
+}
 
 // Our own work so far is submitted first, so that it comes before what the engine will submit.
-SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error) {
-    // A number stands for work in one command buffer only: an empty submission closes it.
-    spy_status status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
+                                           spyi_text *error) {
+    spyi_vk_recording *recording;
+    spy_status status;
+    *id = 0;
+    if (commands == VK_NULL_HANDLE) {
+        spyi_text_add(error, "command_buffer: expected a VkCommandBuffer, got NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (gpu->external != VK_NULL_HANDLE) {
+        spyi_text_add(error, "recording %llu has not ended: call spy_vk_end_recording() before the next one",
+                      (unsigned long long)gpu->recording_serial);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     if (status != SPY_OK) return status;
+    recording = spyi_vk_new_recording(gpu);
+    if (recording == NULL) {
+        spyi_text_add(error, "no host memory for a recording");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (gpu->recording_tag == 0) gpu->recording_tag = spyi_vk_make_tag(gpu);
+    recording->serial = ++gpu->recording_serial;
+    recording->first = gpu->open;
+    if (gpu->last_recording != NULL) gpu->last_recording->next = recording;
+    else gpu->first_recording = recording;
+    gpu->last_recording = recording;
     gpu->external = commands;
-    gpu->base.deferred = commands != VK_NULL_HANDLE || gpu->external_number != 0;
     gpu->commands = VK_NULL_HANDLE;
+    gpu->base.recording = true;
+    spyi_vk_note_recordings(gpu);
+    if (++gpu->base.stats.recordings == SPYI_VK_MANY_RECORDINGS) {
+        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+                  "%u recordings have not been reported as executed, the oldest is number %llu: call "
+                  "spy_vk_recording_finished() once the fence of a submission has been signalled, or their "
+                  "memory stays in use",
+                  SPYI_VK_MANY_RECORDINGS, (unsigned long long)gpu->first_recording->serial);
+    }
+    *id = gpu->recording_tag | recording->serial;
+    return SPY_OK;
+}
+
+// The host reads mapped memory without a further command, so the writes are made available to it here.
+static void spyi_vk_recording_barrier(spyi_vk_gpu *gpu) {
+    const spyi_vk_recording *recording = gpu->last_recording;
+    if (recording->used && gpu->base.limits.unified_memory) spyi_vk_host_barrier(gpu, gpu->external);
+}
+
+SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
+    if (gpu->external == VK_NULL_HANDLE) {
+        spyi_text_add(error, "no recording has begun: call spy_vk_begin_recording() first");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_vk_recording_barrier(gpu);
+    gpu->last_recording->last = gpu->open++;
+    gpu->external = VK_NULL_HANDLE;
+    gpu->external_used = false;
+    gpu->commands = VK_NULL_HANDLE;
+    gpu->base.recording = false;
+    gpu->work_bytes = 0;
     gpu->next_poll_ns = 0;
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error) {
-    // What was recorded since the last submission has been executed too, so its number may come.
-    spy_status status = gpu->external_used ? spyi_vk_submit((spyi_gpu *)(void *)gpu, error) : SPY_OK;
-    gpu->external_number = 0;
-    gpu->base.deferred = gpu->external != VK_NULL_HANDLE;
-    spyi_vk_return_pages(gpu, &gpu->external_pages);
-    return status;
+// What is wrong with an id that is not that of the oldest recording.
+static void spyi_vk_explain_id(const spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
+    const spyi_vk_recording *oldest = gpu->first_recording;
+    unsigned long long serial = (unsigned long long)(id & (((uint64_t)1 << SPYI_VK_SERIAL_BITS) - 1));
+    uint64_t tag = id - serial;
+    if (id == 0) {
+        spyi_text_add(
+            error,
+            "id: 0 is what a spy_vk_begin_recording() that failed returns; expected the id of a recording");
+    } else if (tag != gpu->recording_tag || tag == 0) {
+        spyi_text_add(
+            error,
+            "id: 0x%llx is not the id of a recording of device '%s': it is another device's, or was not "
+            "returned by spy_vk_begin_recording()",
+            (unsigned long long)id, gpu->base.ctx->label);
+    } else if (serial > gpu->recording_serial || serial == 0) {
+        spyi_text_add(error, "id: recording %llu has not been begun; the last one was %llu", serial,
+                      (unsigned long long)gpu->recording_serial);
+    } else if (oldest == NULL || serial < oldest->serial) {
+        spyi_text_add(error, "id: recording %llu has been reported as finished before", serial);
+    } else if (serial == gpu->recording_serial && gpu->external != VK_NULL_HANDLE) {
+        spyi_text_add(
+            error,
+            "id: recording %llu is still being recorded: call spy_vk_end_recording(), and report it "
+            "when its command buffer has been executed",
+            serial);
+    } else {
+        spyi_text_add(
+            error,
+            "id: recording %llu cannot be finished before recording %llu, which was begun earlier and "
+            "has not been reported; report recordings in their order, and also one whose command "
+            "buffer was thrown away instead of submitted",
+            serial, (unsigned long long)oldest->serial);
+    }
 }
+
+SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
+    spyi_vk_recording *oldest = gpu->first_recording;
+    const spyi_vk_page *page;
+    if (oldest == NULL || oldest->last == 0 || id != (gpu->recording_tag | oldest->serial)) {
+        spyi_vk_explain_id(gpu, id, error);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    gpu->first_recording = oldest->next;
+    if (gpu->first_recording == NULL) gpu->last_recording = NULL;
+    for (page = oldest->pages; page != NULL; page = page->next)
+        gpu->base.stats.recording_bytes -= page->chunk.size;
+    gpu->base.stats.recordings--;
+    spyi_vk_return_pages(gpu, &oldest->pages);
+    oldest->next = gpu->free_recordings;
+    gpu->free_recordings = oldest;
+    spyi_vk_note_recordings(gpu);
+    return SPY_OK;
+}
+
+SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error) {
+    const spyi_vk_recording *recording = gpu->first_recording;
+    while (recording != NULL &&
+           (number < recording->first || (recording->last != 0 && number > recording->last)))
+        recording = recording->next;
+    if (recording == NULL) return false;
+    spyi_text_add(
+        error,
+        "the work is in recording %llu, into a command buffer of the engine, which has not been reported as "
+        "executed: call spy_vk_recording_finished() with its id once its fence has been signalled",
+        (unsigned long long)recording->serial);
+    return true;
+}
+
+// The queue is idle: nothing that was submitted uses their memory any more.
+SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
+    spyi_vk_recording *next, *recording;
+    if (gpu->first_recording != NULL) {
+        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+                  "spy_release_device: %llu recordings have not been reported as executed, the first is "
+                  "number %llu; their "
+                  "command buffers must not be submitted any more",
+                  (unsigned long long)gpu->base.stats.recordings,
+                  (unsigned long long)gpu->first_recording->serial);
+    }
+    for (recording = gpu->first_recording; recording != NULL; recording = next) {
+        next = recording->next;
+        spyi_vk_free_pages(gpu, &recording->pages);
+        spyi_free(gpu->base.ctx, recording, sizeof *recording);
+    }
+    for (recording = gpu->free_recordings; recording != NULL; recording = next) {
+        next = recording->next;
+        spyi_free(gpu->base.ctx, recording, sizeof *recording);
+    }
+}
+
+// >>semaphores
 
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error) {
@@ -3798,31 +3630,51 @@ static spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
     return gpu;
 }
 
-static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
-                                spyi_text *error) {
+static spy_status spyi_vk_told(spyi_vk_gpu *gpu, const char *function, spy_status status, spyi_text *error) {
     if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(error));
     spyi_text_free(error);
+    return status;
+}
+
+static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
+                                spyi_text *error) {
+    (void)spyi_vk_told(gpu, function, status, error);
     spyi_leave(device);
     return status;
 }
 
-spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer) {
-    static const char function[] = "spy_vk_set_command_buffer";
+spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer) {
+    static const char function[] = "spy_vk_begin_recording";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
     spyi_text error;
+    uint64_t id = 0;
     memset(&error, 0, sizeof error);
-    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function,
-                         spyi_vk_use_commands(gpu, (VkCommandBuffer)command_buffer, &error), &error);
+    if (gpu == NULL) return 0;
+    (void)spyi_vk_leave(device, gpu, function,
+                        spyi_vk_begin_recording(gpu, (VkCommandBuffer)command_buffer, &id, &error), &error);
+    return id;
 }
 
-spy_status spy_vk_external_submit_finished(spy_device *device) {
-    static const char function[] = "spy_vk_external_submit_finished";
+spy_status spy_vk_end_recording(spy_device *device) {
+    static const char function[] = "spy_vk_end_recording";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_external_finished(gpu, &error), &error);
+    return spyi_vk_leave(device, gpu, function, spyi_vk_end_recording(gpu, &error), &error);
+}
+
+spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id) {
+    static const char function[] = "spy_vk_recording_finished";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    spy_status status;
+    memset(&error, 0, sizeof error);
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    status = spyi_vk_told(gpu, function, spyi_vk_finish_recording(gpu, id, &error), &error);
+    if (status == SPY_OK) status = spyi_recording_reported(device, function);
+    spyi_leave(device);
+    return status;
 }
 
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {
@@ -3931,658 +3783,6 @@ static const struct spyi_backend spyi_vk_table = {
 const spy_backend *spy_vk_backend(void) {
     return &spyi_vk_table;
 }
-
-// >>vk/volk_end.h -------------------------------------------------------------------------------------------
-
-// Takes back what volk_names.h and volk.h defined, so that a program's own volk.h may follow.
-// Generated by tools/amalgamate --names from Debian 12's copy; do not edit.
-
-#undef VOLK_H_
-#undef VOLK_HEADER_VERSION
-#undef VOLK_SOURCE
-#undef VolkDeviceTable
-#undef loadedDevice
-#undef loadedInstance
-#undef vkAcquireDrmDisplayEXT
-#undef vkAcquireFullScreenExclusiveModeEXT
-#undef vkAcquireNextImage2KHR
-#undef vkAcquireNextImageKHR
-#undef vkAcquirePerformanceConfigurationINTEL
-#undef vkAcquireProfilingLockKHR
-#undef vkAcquireWinrtDisplayNV
-#undef vkAcquireXlibDisplayEXT
-#undef vkAllocateCommandBuffers
-#undef vkAllocateDescriptorSets
-#undef vkAllocateMemory
-#undef vkBeginCommandBuffer
-#undef vkBindAccelerationStructureMemoryNV
-#undef vkBindBufferMemory
-#undef vkBindBufferMemory2
-#undef vkBindBufferMemory2KHR
-#undef vkBindImageMemory
-#undef vkBindImageMemory2
-#undef vkBindImageMemory2KHR
-#undef vkBindOpticalFlowSessionImageNV
-#undef vkBindVideoSessionMemoryKHR
-#undef vkBuildAccelerationStructuresKHR
-#undef vkBuildMicromapsEXT
-#undef vkCmdBeginConditionalRenderingEXT
-#undef vkCmdBeginDebugUtilsLabelEXT
-#undef vkCmdBeginQuery
-#undef vkCmdBeginQueryIndexedEXT
-#undef vkCmdBeginRenderPass
-#undef vkCmdBeginRenderPass2
-#undef vkCmdBeginRenderPass2KHR
-#undef vkCmdBeginRendering
-#undef vkCmdBeginRenderingKHR
-#undef vkCmdBeginTransformFeedbackEXT
-#undef vkCmdBeginVideoCodingKHR
-#undef vkCmdBindDescriptorBufferEmbeddedSamplersEXT
-#undef vkCmdBindDescriptorBuffersEXT
-#undef vkCmdBindDescriptorSets
-#undef vkCmdBindIndexBuffer
-#undef vkCmdBindInvocationMaskHUAWEI
-#undef vkCmdBindPipeline
-#undef vkCmdBindPipelineShaderGroupNV
-#undef vkCmdBindShadingRateImageNV
-#undef vkCmdBindTransformFeedbackBuffersEXT
-#undef vkCmdBindVertexBuffers
-#undef vkCmdBindVertexBuffers2
-#undef vkCmdBindVertexBuffers2EXT
-#undef vkCmdBlitImage
-#undef vkCmdBlitImage2
-#undef vkCmdBlitImage2KHR
-#undef vkCmdBuildAccelerationStructureNV
-#undef vkCmdBuildAccelerationStructuresIndirectKHR
-#undef vkCmdBuildAccelerationStructuresKHR
-#undef vkCmdBuildMicromapsEXT
-#undef vkCmdClearAttachments
-#undef vkCmdClearColorImage
-#undef vkCmdClearDepthStencilImage
-#undef vkCmdControlVideoCodingKHR
-#undef vkCmdCopyAccelerationStructureKHR
-#undef vkCmdCopyAccelerationStructureNV
-#undef vkCmdCopyAccelerationStructureToMemoryKHR
-#undef vkCmdCopyBuffer
-#undef vkCmdCopyBuffer2
-#undef vkCmdCopyBuffer2KHR
-#undef vkCmdCopyBufferToImage
-#undef vkCmdCopyBufferToImage2
-#undef vkCmdCopyBufferToImage2KHR
-#undef vkCmdCopyImage
-#undef vkCmdCopyImage2
-#undef vkCmdCopyImage2KHR
-#undef vkCmdCopyImageToBuffer
-#undef vkCmdCopyImageToBuffer2
-#undef vkCmdCopyImageToBuffer2KHR
-#undef vkCmdCopyMemoryIndirectNV
-#undef vkCmdCopyMemoryToAccelerationStructureKHR
-#undef vkCmdCopyMemoryToImageIndirectNV
-#undef vkCmdCopyMemoryToMicromapEXT
-#undef vkCmdCopyMicromapEXT
-#undef vkCmdCopyMicromapToMemoryEXT
-#undef vkCmdCopyQueryPoolResults
-#undef vkCmdCuLaunchKernelNVX
-#undef vkCmdDebugMarkerBeginEXT
-#undef vkCmdDebugMarkerEndEXT
-#undef vkCmdDebugMarkerInsertEXT
-#undef vkCmdDecodeVideoKHR
-#undef vkCmdDecompressMemoryIndirectCountNV
-#undef vkCmdDecompressMemoryNV
-#undef vkCmdDispatch
-#undef vkCmdDispatchBase
-#undef vkCmdDispatchBaseKHR
-#undef vkCmdDispatchIndirect
-#undef vkCmdDraw
-#undef vkCmdDrawClusterHUAWEI
-#undef vkCmdDrawClusterIndirectHUAWEI
-#undef vkCmdDrawIndexed
-#undef vkCmdDrawIndexedIndirect
-#undef vkCmdDrawIndexedIndirectCount
-#undef vkCmdDrawIndexedIndirectCountAMD
-#undef vkCmdDrawIndexedIndirectCountKHR
-#undef vkCmdDrawIndirect
-#undef vkCmdDrawIndirectByteCountEXT
-#undef vkCmdDrawIndirectCount
-#undef vkCmdDrawIndirectCountAMD
-#undef vkCmdDrawIndirectCountKHR
-#undef vkCmdDrawMeshTasksEXT
-#undef vkCmdDrawMeshTasksIndirectCountEXT
-#undef vkCmdDrawMeshTasksIndirectCountNV
-#undef vkCmdDrawMeshTasksIndirectEXT
-#undef vkCmdDrawMeshTasksIndirectNV
-#undef vkCmdDrawMeshTasksNV
-#undef vkCmdDrawMultiEXT
-#undef vkCmdDrawMultiIndexedEXT
-#undef vkCmdEncodeVideoKHR
-#undef vkCmdEndConditionalRenderingEXT
-#undef vkCmdEndDebugUtilsLabelEXT
-#undef vkCmdEndQuery
-#undef vkCmdEndQueryIndexedEXT
-#undef vkCmdEndRenderPass
-#undef vkCmdEndRenderPass2
-#undef vkCmdEndRenderPass2KHR
-#undef vkCmdEndRendering
-#undef vkCmdEndRenderingKHR
-#undef vkCmdEndTransformFeedbackEXT
-#undef vkCmdEndVideoCodingKHR
-#undef vkCmdExecuteCommands
-#undef vkCmdExecuteGeneratedCommandsNV
-#undef vkCmdFillBuffer
-#undef vkCmdInsertDebugUtilsLabelEXT
-#undef vkCmdNextSubpass
-#undef vkCmdNextSubpass2
-#undef vkCmdNextSubpass2KHR
-#undef vkCmdOpticalFlowExecuteNV
-#undef vkCmdPipelineBarrier
-#undef vkCmdPipelineBarrier2
-#undef vkCmdPipelineBarrier2KHR
-#undef vkCmdPreprocessGeneratedCommandsNV
-#undef vkCmdPushConstants
-#undef vkCmdPushDescriptorSetKHR
-#undef vkCmdPushDescriptorSetWithTemplateKHR
-#undef vkCmdResetEvent
-#undef vkCmdResetEvent2
-#undef vkCmdResetEvent2KHR
-#undef vkCmdResetQueryPool
-#undef vkCmdResolveImage
-#undef vkCmdResolveImage2
-#undef vkCmdResolveImage2KHR
-#undef vkCmdSetAlphaToCoverageEnableEXT
-#undef vkCmdSetAlphaToOneEnableEXT
-#undef vkCmdSetBlendConstants
-#undef vkCmdSetCheckpointNV
-#undef vkCmdSetCoarseSampleOrderNV
-#undef vkCmdSetColorBlendAdvancedEXT
-#undef vkCmdSetColorBlendEnableEXT
-#undef vkCmdSetColorBlendEquationEXT
-#undef vkCmdSetColorWriteEnableEXT
-#undef vkCmdSetColorWriteMaskEXT
-#undef vkCmdSetConservativeRasterizationModeEXT
-#undef vkCmdSetCoverageModulationModeNV
-#undef vkCmdSetCoverageModulationTableEnableNV
-#undef vkCmdSetCoverageModulationTableNV
-#undef vkCmdSetCoverageReductionModeNV
-#undef vkCmdSetCoverageToColorEnableNV
-#undef vkCmdSetCoverageToColorLocationNV
-#undef vkCmdSetCullMode
-#undef vkCmdSetCullModeEXT
-#undef vkCmdSetDepthBias
-#undef vkCmdSetDepthBiasEnable
-#undef vkCmdSetDepthBiasEnableEXT
-#undef vkCmdSetDepthBounds
-#undef vkCmdSetDepthBoundsTestEnable
-#undef vkCmdSetDepthBoundsTestEnableEXT
-#undef vkCmdSetDepthClampEnableEXT
-#undef vkCmdSetDepthClipEnableEXT
-#undef vkCmdSetDepthClipNegativeOneToOneEXT
-#undef vkCmdSetDepthCompareOp
-#undef vkCmdSetDepthCompareOpEXT
-#undef vkCmdSetDepthTestEnable
-#undef vkCmdSetDepthTestEnableEXT
-#undef vkCmdSetDepthWriteEnable
-#undef vkCmdSetDepthWriteEnableEXT
-#undef vkCmdSetDescriptorBufferOffsetsEXT
-#undef vkCmdSetDeviceMask
-#undef vkCmdSetDeviceMaskKHR
-#undef vkCmdSetDiscardRectangleEXT
-#undef vkCmdSetEvent
-#undef vkCmdSetEvent2
-#undef vkCmdSetEvent2KHR
-#undef vkCmdSetExclusiveScissorNV
-#undef vkCmdSetExtraPrimitiveOverestimationSizeEXT
-#undef vkCmdSetFragmentShadingRateEnumNV
-#undef vkCmdSetFragmentShadingRateKHR
-#undef vkCmdSetFrontFace
-#undef vkCmdSetFrontFaceEXT
-#undef vkCmdSetLineRasterizationModeEXT
-#undef vkCmdSetLineStippleEXT
-#undef vkCmdSetLineStippleEnableEXT
-#undef vkCmdSetLineWidth
-#undef vkCmdSetLogicOpEXT
-#undef vkCmdSetLogicOpEnableEXT
-#undef vkCmdSetPatchControlPointsEXT
-#undef vkCmdSetPerformanceMarkerINTEL
-#undef vkCmdSetPerformanceOverrideINTEL
-#undef vkCmdSetPerformanceStreamMarkerINTEL
-#undef vkCmdSetPolygonModeEXT
-#undef vkCmdSetPrimitiveRestartEnable
-#undef vkCmdSetPrimitiveRestartEnableEXT
-#undef vkCmdSetPrimitiveTopology
-#undef vkCmdSetPrimitiveTopologyEXT
-#undef vkCmdSetProvokingVertexModeEXT
-#undef vkCmdSetRasterizationSamplesEXT
-#undef vkCmdSetRasterizationStreamEXT
-#undef vkCmdSetRasterizerDiscardEnable
-#undef vkCmdSetRasterizerDiscardEnableEXT
-#undef vkCmdSetRayTracingPipelineStackSizeKHR
-#undef vkCmdSetRepresentativeFragmentTestEnableNV
-#undef vkCmdSetSampleLocationsEXT
-#undef vkCmdSetSampleLocationsEnableEXT
-#undef vkCmdSetSampleMaskEXT
-#undef vkCmdSetScissor
-#undef vkCmdSetScissorWithCount
-#undef vkCmdSetScissorWithCountEXT
-#undef vkCmdSetShadingRateImageEnableNV
-#undef vkCmdSetStencilCompareMask
-#undef vkCmdSetStencilOp
-#undef vkCmdSetStencilOpEXT
-#undef vkCmdSetStencilReference
-#undef vkCmdSetStencilTestEnable
-#undef vkCmdSetStencilTestEnableEXT
-#undef vkCmdSetStencilWriteMask
-#undef vkCmdSetTessellationDomainOriginEXT
-#undef vkCmdSetVertexInputEXT
-#undef vkCmdSetViewport
-#undef vkCmdSetViewportShadingRatePaletteNV
-#undef vkCmdSetViewportSwizzleNV
-#undef vkCmdSetViewportWScalingEnableNV
-#undef vkCmdSetViewportWScalingNV
-#undef vkCmdSetViewportWithCount
-#undef vkCmdSetViewportWithCountEXT
-#undef vkCmdSubpassShadingHUAWEI
-#undef vkCmdTraceRaysIndirect2KHR
-#undef vkCmdTraceRaysIndirectKHR
-#undef vkCmdTraceRaysKHR
-#undef vkCmdTraceRaysNV
-#undef vkCmdUpdateBuffer
-#undef vkCmdWaitEvents
-#undef vkCmdWaitEvents2
-#undef vkCmdWaitEvents2KHR
-#undef vkCmdWriteAccelerationStructuresPropertiesKHR
-#undef vkCmdWriteAccelerationStructuresPropertiesNV
-#undef vkCmdWriteBufferMarker2AMD
-#undef vkCmdWriteBufferMarkerAMD
-#undef vkCmdWriteMicromapsPropertiesEXT
-#undef vkCmdWriteTimestamp
-#undef vkCmdWriteTimestamp2
-#undef vkCmdWriteTimestamp2KHR
-#undef vkCompileDeferredNV
-#undef vkCopyAccelerationStructureKHR
-#undef vkCopyAccelerationStructureToMemoryKHR
-#undef vkCopyMemoryToAccelerationStructureKHR
-#undef vkCopyMemoryToMicromapEXT
-#undef vkCopyMicromapEXT
-#undef vkCopyMicromapToMemoryEXT
-#undef vkCreateAccelerationStructureKHR
-#undef vkCreateAccelerationStructureNV
-#undef vkCreateAndroidSurfaceKHR
-#undef vkCreateBuffer
-#undef vkCreateBufferCollectionFUCHSIA
-#undef vkCreateBufferView
-#undef vkCreateCommandPool
-#undef vkCreateComputePipelines
-#undef vkCreateCuFunctionNVX
-#undef vkCreateCuModuleNVX
-#undef vkCreateDebugReportCallbackEXT
-#undef vkCreateDebugUtilsMessengerEXT
-#undef vkCreateDeferredOperationKHR
-#undef vkCreateDescriptorPool
-#undef vkCreateDescriptorSetLayout
-#undef vkCreateDescriptorUpdateTemplate
-#undef vkCreateDescriptorUpdateTemplateKHR
-#undef vkCreateDevice
-#undef vkCreateDirectFBSurfaceEXT
-#undef vkCreateDisplayModeKHR
-#undef vkCreateDisplayPlaneSurfaceKHR
-#undef vkCreateEvent
-#undef vkCreateFence
-#undef vkCreateFramebuffer
-#undef vkCreateGraphicsPipelines
-#undef vkCreateHeadlessSurfaceEXT
-#undef vkCreateIOSSurfaceMVK
-#undef vkCreateImage
-#undef vkCreateImagePipeSurfaceFUCHSIA
-#undef vkCreateImageView
-#undef vkCreateIndirectCommandsLayoutNV
-#undef vkCreateInstance
-#undef vkCreateMacOSSurfaceMVK
-#undef vkCreateMetalSurfaceEXT
-#undef vkCreateMicromapEXT
-#undef vkCreateOpticalFlowSessionNV
-#undef vkCreatePipelineCache
-#undef vkCreatePipelineLayout
-#undef vkCreatePrivateDataSlot
-#undef vkCreatePrivateDataSlotEXT
-#undef vkCreateQueryPool
-#undef vkCreateRayTracingPipelinesKHR
-#undef vkCreateRayTracingPipelinesNV
-#undef vkCreateRenderPass
-#undef vkCreateRenderPass2
-#undef vkCreateRenderPass2KHR
-#undef vkCreateSampler
-#undef vkCreateSamplerYcbcrConversion
-#undef vkCreateSamplerYcbcrConversionKHR
-#undef vkCreateScreenSurfaceQNX
-#undef vkCreateSemaphore
-#undef vkCreateShaderModule
-#undef vkCreateSharedSwapchainsKHR
-#undef vkCreateStreamDescriptorSurfaceGGP
-#undef vkCreateSwapchainKHR
-#undef vkCreateValidationCacheEXT
-#undef vkCreateViSurfaceNN
-#undef vkCreateVideoSessionKHR
-#undef vkCreateVideoSessionParametersKHR
-#undef vkCreateWaylandSurfaceKHR
-#undef vkCreateWin32SurfaceKHR
-#undef vkCreateXcbSurfaceKHR
-#undef vkCreateXlibSurfaceKHR
-#undef vkDebugMarkerSetObjectNameEXT
-#undef vkDebugMarkerSetObjectTagEXT
-#undef vkDebugReportMessageEXT
-#undef vkDeferredOperationJoinKHR
-#undef vkDestroyAccelerationStructureKHR
-#undef vkDestroyAccelerationStructureNV
-#undef vkDestroyBuffer
-#undef vkDestroyBufferCollectionFUCHSIA
-#undef vkDestroyBufferView
-#undef vkDestroyCommandPool
-#undef vkDestroyCuFunctionNVX
-#undef vkDestroyCuModuleNVX
-#undef vkDestroyDebugReportCallbackEXT
-#undef vkDestroyDebugUtilsMessengerEXT
-#undef vkDestroyDeferredOperationKHR
-#undef vkDestroyDescriptorPool
-#undef vkDestroyDescriptorSetLayout
-#undef vkDestroyDescriptorUpdateTemplate
-#undef vkDestroyDescriptorUpdateTemplateKHR
-#undef vkDestroyDevice
-#undef vkDestroyEvent
-#undef vkDestroyFence
-#undef vkDestroyFramebuffer
-#undef vkDestroyImage
-#undef vkDestroyImageView
-#undef vkDestroyIndirectCommandsLayoutNV
-#undef vkDestroyInstance
-#undef vkDestroyMicromapEXT
-#undef vkDestroyOpticalFlowSessionNV
-#undef vkDestroyPipeline
-#undef vkDestroyPipelineCache
-#undef vkDestroyPipelineLayout
-#undef vkDestroyPrivateDataSlot
-#undef vkDestroyPrivateDataSlotEXT
-#undef vkDestroyQueryPool
-#undef vkDestroyRenderPass
-#undef vkDestroySampler
-#undef vkDestroySamplerYcbcrConversion
-#undef vkDestroySamplerYcbcrConversionKHR
-#undef vkDestroySemaphore
-#undef vkDestroyShaderModule
-#undef vkDestroySurfaceKHR
-#undef vkDestroySwapchainKHR
-#undef vkDestroyValidationCacheEXT
-#undef vkDestroyVideoSessionKHR
-#undef vkDestroyVideoSessionParametersKHR
-#undef vkDeviceWaitIdle
-#undef vkDisplayPowerControlEXT
-#undef vkEndCommandBuffer
-#undef vkEnumerateDeviceExtensionProperties
-#undef vkEnumerateDeviceLayerProperties
-#undef vkEnumerateInstanceExtensionProperties
-#undef vkEnumerateInstanceLayerProperties
-#undef vkEnumerateInstanceVersion
-#undef vkEnumeratePhysicalDeviceGroups
-#undef vkEnumeratePhysicalDeviceGroupsKHR
-#undef vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR
-#undef vkEnumeratePhysicalDevices
-#undef vkExportMetalObjectsEXT
-#undef vkFlushMappedMemoryRanges
-#undef vkFreeCommandBuffers
-#undef vkFreeDescriptorSets
-#undef vkFreeMemory
-#undef vkGetAccelerationStructureBuildSizesKHR
-#undef vkGetAccelerationStructureDeviceAddressKHR
-#undef vkGetAccelerationStructureHandleNV
-#undef vkGetAccelerationStructureMemoryRequirementsNV
-#undef vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT
-#undef vkGetAndroidHardwareBufferPropertiesANDROID
-#undef vkGetBufferCollectionPropertiesFUCHSIA
-#undef vkGetBufferDeviceAddress
-#undef vkGetBufferDeviceAddressEXT
-#undef vkGetBufferDeviceAddressKHR
-#undef vkGetBufferMemoryRequirements
-#undef vkGetBufferMemoryRequirements2
-#undef vkGetBufferMemoryRequirements2KHR
-#undef vkGetBufferOpaqueCaptureAddress
-#undef vkGetBufferOpaqueCaptureAddressKHR
-#undef vkGetBufferOpaqueCaptureDescriptorDataEXT
-#undef vkGetCalibratedTimestampsEXT
-#undef vkGetDeferredOperationMaxConcurrencyKHR
-#undef vkGetDeferredOperationResultKHR
-#undef vkGetDescriptorEXT
-#undef vkGetDescriptorSetHostMappingVALVE
-#undef vkGetDescriptorSetLayoutBindingOffsetEXT
-#undef vkGetDescriptorSetLayoutHostMappingInfoVALVE
-#undef vkGetDescriptorSetLayoutSizeEXT
-#undef vkGetDescriptorSetLayoutSupport
-#undef vkGetDescriptorSetLayoutSupportKHR
-#undef vkGetDeviceAccelerationStructureCompatibilityKHR
-#undef vkGetDeviceBufferMemoryRequirements
-#undef vkGetDeviceBufferMemoryRequirementsKHR
-#undef vkGetDeviceFaultInfoEXT
-#undef vkGetDeviceGroupPeerMemoryFeatures
-#undef vkGetDeviceGroupPeerMemoryFeaturesKHR
-#undef vkGetDeviceGroupPresentCapabilitiesKHR
-#undef vkGetDeviceGroupSurfacePresentModes2EXT
-#undef vkGetDeviceGroupSurfacePresentModesKHR
-#undef vkGetDeviceImageMemoryRequirements
-#undef vkGetDeviceImageMemoryRequirementsKHR
-#undef vkGetDeviceImageSparseMemoryRequirements
-#undef vkGetDeviceImageSparseMemoryRequirementsKHR
-#undef vkGetDeviceMemoryCommitment
-#undef vkGetDeviceMemoryOpaqueCaptureAddress
-#undef vkGetDeviceMemoryOpaqueCaptureAddressKHR
-#undef vkGetDeviceMicromapCompatibilityEXT
-#undef vkGetDeviceProcAddr
-#undef vkGetDeviceProcAddrStub
-#undef vkGetDeviceQueue
-#undef vkGetDeviceQueue2
-#undef vkGetDeviceSubpassShadingMaxWorkgroupSizeHUAWEI
-#undef vkGetDisplayModeProperties2KHR
-#undef vkGetDisplayModePropertiesKHR
-#undef vkGetDisplayPlaneCapabilities2KHR
-#undef vkGetDisplayPlaneCapabilitiesKHR
-#undef vkGetDisplayPlaneSupportedDisplaysKHR
-#undef vkGetDrmDisplayEXT
-#undef vkGetDynamicRenderingTilePropertiesQCOM
-#undef vkGetEventStatus
-#undef vkGetFenceFdKHR
-#undef vkGetFenceStatus
-#undef vkGetFenceWin32HandleKHR
-#undef vkGetFramebufferTilePropertiesQCOM
-#undef vkGetGeneratedCommandsMemoryRequirementsNV
-#undef vkGetImageDrmFormatModifierPropertiesEXT
-#undef vkGetImageMemoryRequirements
-#undef vkGetImageMemoryRequirements2
-#undef vkGetImageMemoryRequirements2KHR
-#undef vkGetImageOpaqueCaptureDescriptorDataEXT
-#undef vkGetImageSparseMemoryRequirements
-#undef vkGetImageSparseMemoryRequirements2
-#undef vkGetImageSparseMemoryRequirements2KHR
-#undef vkGetImageSubresourceLayout
-#undef vkGetImageSubresourceLayout2EXT
-#undef vkGetImageViewAddressNVX
-#undef vkGetImageViewHandleNVX
-#undef vkGetImageViewOpaqueCaptureDescriptorDataEXT
-#undef vkGetInstanceProcAddr
-#undef vkGetInstanceProcAddrStub
-#undef vkGetMemoryAndroidHardwareBufferANDROID
-#undef vkGetMemoryFdKHR
-#undef vkGetMemoryFdPropertiesKHR
-#undef vkGetMemoryHostPointerPropertiesEXT
-#undef vkGetMemoryRemoteAddressNV
-#undef vkGetMemoryWin32HandleKHR
-#undef vkGetMemoryWin32HandleNV
-#undef vkGetMemoryWin32HandlePropertiesKHR
-#undef vkGetMemoryZirconHandleFUCHSIA
-#undef vkGetMemoryZirconHandlePropertiesFUCHSIA
-#undef vkGetMicromapBuildSizesEXT
-#undef vkGetPastPresentationTimingGOOGLE
-#undef vkGetPerformanceParameterINTEL
-#undef vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
-#undef vkGetPhysicalDeviceCooperativeMatrixPropertiesNV
-#undef vkGetPhysicalDeviceDirectFBPresentationSupportEXT
-#undef vkGetPhysicalDeviceDisplayPlaneProperties2KHR
-#undef vkGetPhysicalDeviceDisplayPlanePropertiesKHR
-#undef vkGetPhysicalDeviceDisplayProperties2KHR
-#undef vkGetPhysicalDeviceDisplayPropertiesKHR
-#undef vkGetPhysicalDeviceExternalBufferProperties
-#undef vkGetPhysicalDeviceExternalBufferPropertiesKHR
-#undef vkGetPhysicalDeviceExternalFenceProperties
-#undef vkGetPhysicalDeviceExternalFencePropertiesKHR
-#undef vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-#undef vkGetPhysicalDeviceExternalSemaphoreProperties
-#undef vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
-#undef vkGetPhysicalDeviceFeatures
-#undef vkGetPhysicalDeviceFeatures2
-#undef vkGetPhysicalDeviceFeatures2KHR
-#undef vkGetPhysicalDeviceFormatProperties
-#undef vkGetPhysicalDeviceFormatProperties2
-#undef vkGetPhysicalDeviceFormatProperties2KHR
-#undef vkGetPhysicalDeviceFragmentShadingRatesKHR
-#undef vkGetPhysicalDeviceImageFormatProperties
-#undef vkGetPhysicalDeviceImageFormatProperties2
-#undef vkGetPhysicalDeviceImageFormatProperties2KHR
-#undef vkGetPhysicalDeviceMemoryProperties
-#undef vkGetPhysicalDeviceMemoryProperties2
-#undef vkGetPhysicalDeviceMemoryProperties2KHR
-#undef vkGetPhysicalDeviceMultisamplePropertiesEXT
-#undef vkGetPhysicalDeviceOpticalFlowImageFormatsNV
-#undef vkGetPhysicalDevicePresentRectanglesKHR
-#undef vkGetPhysicalDeviceProperties
-#undef vkGetPhysicalDeviceProperties2
-#undef vkGetPhysicalDeviceProperties2KHR
-#undef vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR
-#undef vkGetPhysicalDeviceQueueFamilyProperties
-#undef vkGetPhysicalDeviceQueueFamilyProperties2
-#undef vkGetPhysicalDeviceQueueFamilyProperties2KHR
-#undef vkGetPhysicalDeviceScreenPresentationSupportQNX
-#undef vkGetPhysicalDeviceSparseImageFormatProperties
-#undef vkGetPhysicalDeviceSparseImageFormatProperties2
-#undef vkGetPhysicalDeviceSparseImageFormatProperties2KHR
-#undef vkGetPhysicalDeviceSupportedFramebufferMixedSamplesCombinationsNV
-#undef vkGetPhysicalDeviceSurfaceCapabilities2EXT
-#undef vkGetPhysicalDeviceSurfaceCapabilities2KHR
-#undef vkGetPhysicalDeviceSurfaceCapabilitiesKHR
-#undef vkGetPhysicalDeviceSurfaceFormats2KHR
-#undef vkGetPhysicalDeviceSurfaceFormatsKHR
-#undef vkGetPhysicalDeviceSurfacePresentModes2EXT
-#undef vkGetPhysicalDeviceSurfacePresentModesKHR
-#undef vkGetPhysicalDeviceSurfaceSupportKHR
-#undef vkGetPhysicalDeviceToolProperties
-#undef vkGetPhysicalDeviceToolPropertiesEXT
-#undef vkGetPhysicalDeviceVideoCapabilitiesKHR
-#undef vkGetPhysicalDeviceVideoFormatPropertiesKHR
-#undef vkGetPhysicalDeviceWaylandPresentationSupportKHR
-#undef vkGetPhysicalDeviceWin32PresentationSupportKHR
-#undef vkGetPhysicalDeviceXcbPresentationSupportKHR
-#undef vkGetPhysicalDeviceXlibPresentationSupportKHR
-#undef vkGetPipelineCacheData
-#undef vkGetPipelineExecutableInternalRepresentationsKHR
-#undef vkGetPipelineExecutablePropertiesKHR
-#undef vkGetPipelineExecutableStatisticsKHR
-#undef vkGetPipelinePropertiesEXT
-#undef vkGetPrivateData
-#undef vkGetPrivateDataEXT
-#undef vkGetQueryPoolResults
-#undef vkGetQueueCheckpointData2NV
-#undef vkGetQueueCheckpointDataNV
-#undef vkGetRandROutputDisplayEXT
-#undef vkGetRayTracingCaptureReplayShaderGroupHandlesKHR
-#undef vkGetRayTracingShaderGroupHandlesKHR
-#undef vkGetRayTracingShaderGroupHandlesNV
-#undef vkGetRayTracingShaderGroupStackSizeKHR
-#undef vkGetRefreshCycleDurationGOOGLE
-#undef vkGetRenderAreaGranularity
-#undef vkGetSamplerOpaqueCaptureDescriptorDataEXT
-#undef vkGetSemaphoreCounterValue
-#undef vkGetSemaphoreCounterValueKHR
-#undef vkGetSemaphoreFdKHR
-#undef vkGetSemaphoreWin32HandleKHR
-#undef vkGetSemaphoreZirconHandleFUCHSIA
-#undef vkGetShaderInfoAMD
-#undef vkGetShaderModuleCreateInfoIdentifierEXT
-#undef vkGetShaderModuleIdentifierEXT
-#undef vkGetSwapchainCounterEXT
-#undef vkGetSwapchainImagesKHR
-#undef vkGetSwapchainStatusKHR
-#undef vkGetValidationCacheDataEXT
-#undef vkGetVideoSessionMemoryRequirementsKHR
-#undef vkGetWinrtDisplayNV
-#undef vkImportFenceFdKHR
-#undef vkImportFenceWin32HandleKHR
-#undef vkImportSemaphoreFdKHR
-#undef vkImportSemaphoreWin32HandleKHR
-#undef vkImportSemaphoreZirconHandleFUCHSIA
-#undef vkInitializePerformanceApiINTEL
-#undef vkInvalidateMappedMemoryRanges
-#undef vkMapMemory
-#undef vkMergePipelineCaches
-#undef vkMergeValidationCachesEXT
-#undef vkQueueBeginDebugUtilsLabelEXT
-#undef vkQueueBindSparse
-#undef vkQueueEndDebugUtilsLabelEXT
-#undef vkQueueInsertDebugUtilsLabelEXT
-#undef vkQueuePresentKHR
-#undef vkQueueSetPerformanceConfigurationINTEL
-#undef vkQueueSubmit
-#undef vkQueueSubmit2
-#undef vkQueueSubmit2KHR
-#undef vkQueueWaitIdle
-#undef vkRegisterDeviceEventEXT
-#undef vkRegisterDisplayEventEXT
-#undef vkReleaseDisplayEXT
-#undef vkReleaseFullScreenExclusiveModeEXT
-#undef vkReleasePerformanceConfigurationINTEL
-#undef vkReleaseProfilingLockKHR
-#undef vkReleaseSwapchainImagesEXT
-#undef vkResetCommandBuffer
-#undef vkResetCommandPool
-#undef vkResetDescriptorPool
-#undef vkResetEvent
-#undef vkResetFences
-#undef vkResetQueryPool
-#undef vkResetQueryPoolEXT
-#undef vkSetBufferCollectionBufferConstraintsFUCHSIA
-#undef vkSetBufferCollectionImageConstraintsFUCHSIA
-#undef vkSetDebugUtilsObjectNameEXT
-#undef vkSetDebugUtilsObjectTagEXT
-#undef vkSetDeviceMemoryPriorityEXT
-#undef vkSetEvent
-#undef vkSetHdrMetadataEXT
-#undef vkSetLocalDimmingAMD
-#undef vkSetPrivateData
-#undef vkSetPrivateDataEXT
-#undef vkSignalSemaphore
-#undef vkSignalSemaphoreKHR
-#undef vkSubmitDebugUtilsMessageEXT
-#undef vkTrimCommandPool
-#undef vkTrimCommandPoolKHR
-#undef vkUninitializePerformanceApiINTEL
-#undef vkUnmapMemory
-#undef vkUpdateDescriptorSetWithTemplate
-#undef vkUpdateDescriptorSetWithTemplateKHR
-#undef vkUpdateDescriptorSets
-#undef vkUpdateVideoSessionParametersKHR
-#undef vkWaitForFences
-#undef vkWaitForPresentKHR
-#undef vkWaitSemaphores
-#undef vkWaitSemaphoresKHR
-#undef vkWriteAccelerationStructuresPropertiesKHR
-#undef vkWriteMicromapsPropertiesEXT
-#undef volkGenLoadDevice
-#undef volkGenLoadDeviceTable
-#undef volkGenLoadInstance
-#undef volkGenLoadLoader
-#undef volkGetInstanceVersion
-#undef volkGetLoadedDevice
-#undef volkGetLoadedInstance
-#undef volkInitialize
-#undef volkInitializeCustom
-#undef volkLoadDevice
-#undef volkLoadDeviceTable
-#undef volkLoadInstance
-#undef volkLoadInstanceOnly
 
 #endif // SLANGPY_VK_IMPLEMENTED
 

@@ -19,7 +19,7 @@ extension = Extension(
     "slangpy._slangpy",
     sources=sorted(glob.glob("src/*.c")),
     depends=sorted(glob.glob("src/*.h")) + [os.path.join(own, h) for h in ("slangpy.h", "slangpy_vk.h", "slangpy_cuda.h")],
-    include_dirs=["src", own, os.path.join(own, "third_party"), "/usr/include/stb"],
+    include_dirs=["src", own, os.path.join(own, "third_party")],
     define_macros=macros,
     py_limited_api=ABI3,
     extra_compile_args=(["/O2", "/std:c11"] if os.name == "nt" else ["-O2", "-std=c11", "-fvisibility=hidden", "-g0"])

@@ -14,6 +14,7 @@ typedef struct spy_arg spy_arg;
 struct spy_result;
 
 #define SPY_MAP_WHOLE 255u
+#define SPY_MAP_VALUE 254u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -53,7 +54,8 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries
+    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
+                               // SPY_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -72,28 +74,67 @@ struct spy_arg {
     int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
 };
 
+// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
+//
+// To keep a list, give the array a name, in C and in C++:
+//
+//     const spy_arg items[] = { spy_arg_f32("a", 2), spy_arg_tensor("x", x) };
+//     spy_args args = { items, 2 };
+//
+// In C, SPY_ARGS is a compound literal: `spy_args args = SPY_ARGS(...)` is good until the end of the block that it stands in, and
+// dangles after it: never assign it to a variable of an outer block. In C++ it is a temporary that holds the arguments, good until
+// the end of its statement: `spy_args args = SPY_ARGS(...)` does not compile there, `auto list = SPY_ARGS(...)` is a copy to keep.
 #ifdef __cplusplus
 } // extern "C"
-template <size_t N> struct spyi_arg_list {
+
+// What SPY_ARGS is in C++. `Inner`: an argument points to a list that is a temporary of the same statement. Functions take
+// either by the overloads of api/args_cpp.h.
+template <size_t N, bool Inner> struct spyi_arg_list {
     spy_arg items[N];
-    operator spy_args() const {
-        spy_args a = { items, N };
-        return a;
+    operator spy_args() const & {
+        static_assert(!Inner, "spy_arg_struct() and spy_arg_diff_pair() of a kept list point to a SPY_ARGS(...) that is gone: "
+                              "keep the inner list by an auto of its own, too");
+        return { items, N };
+    }
+    operator spy_args() const && {
+        static_assert(N == size_t(-1), "SPY_ARGS(...) is gone at the end of this statement, and spy_args only points to it: "
+                                       "write auto list = SPY_ARGS(...) and use the list");
+        return { nullptr, 0 };
     }
 };
-template <class... T> inline spyi_arg_list<sizeof...(T)> spyi_make_args(const T &...args) {
-    spyi_arg_list<sizeof...(T)> list = { { args... } };
-    return list;
+
+// What spy_arg_struct() and spy_arg_diff_pair() of a temporary list give: an argument for the same statement only.
+struct spyi_inner_arg {
+    spy_arg inner;
+    template <class T> operator T() const {
+        static_assert(sizeof(T) == 0, "this argument points to a SPY_ARGS(...) that is gone at the end of this statement: "
+                                      "keep the inner list by auto fields = SPY_ARGS(...)");
+        return T();
+    }
+};
+inline const spy_arg &spyi_plain_arg(const spy_arg &arg) {
+    return arg;
+}
+inline const spy_arg &spyi_plain_arg(const spyi_inner_arg &arg) {
+    return arg.inner;
+}
+template <class... T> struct spyi_any_inner {
+    static const bool value = false;
+};
+template <class First, class... T> struct spyi_any_inner<First, T...> : spyi_any_inner<T...> {};
+template <class... T> struct spyi_any_inner<spyi_inner_arg, T...> {
+    static const bool value = true;
+};
+template <class... T> inline spyi_arg_list<sizeof...(T), spyi_any_inner<T...>::value> spyi_make_args(const T &...args) {
+    return { { spyi_plain_arg(args)... } };
 }
 inline spy_args spyi_no_args() {
-    spy_args a = { nullptr, 0 };
-    return a;
+    return { nullptr, 0 };
 }
 #define SPY_ARGS(...) spyi_make_args(__VA_ARGS__)
 #define SPY_NO_ARGS spyi_no_args()
 extern "C" {
 #else
-// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a spy_args that lives until the end of its block.
 #define SPY_ARGS(...)                                                                                         \
     ((spy_args){ (const spy_arg[]){ __VA_ARGS__ }, sizeof((spy_arg[]){ __VA_ARGS__ }) / sizeof(spy_arg) })
 #define SPY_NO_ARGS ((spy_args){ NULL, 0 })
@@ -176,6 +217,9 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
+// `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
+// over as any array is: two of 3 floats for f(float, float) make 3 calls.
+spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
 spy_arg spy_cast(spy_arg arg, const char *type);
@@ -196,7 +240,7 @@ void spy_release_packed(spy_packed *packed);
 // Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
 // of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
 // Errors found before the launch leave every output as it was.
-// Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
+// Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
 // What a write_globals hook sets values in.
@@ -227,6 +271,7 @@ typedef struct spy_call_options {
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_call_options;
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
@@ -254,7 +299,9 @@ typedef struct spy_uint3 {
 // TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
 // components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
 // stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
-// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f).
+// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
+// spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
+// thread_count must have one dimension.
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
@@ -283,18 +330,22 @@ typedef struct spy_prepare_desc {
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
                                      // none. append_to must be NULL. The values in `globals` are given to every call;
                                      // write_globals is called by spy_prepare() and at each call, and gives newer ones
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
 // not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
-// SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
+// SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
+// first time or after a reload. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
 // ones are an error.
-// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
-// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
+// Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
+// runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
+// that need another variant of it, waits for the new one, which is made for these arguments.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
 void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus

@@ -41,7 +41,7 @@
 //         return err.code != SPY_OK;
 //     }
 //
-//     gcc -std=c11 -I/usr/include/stb main.c -lpthread -ldl -lm
+//     gcc -std=c11 main.c -lpthread -ldl -lm
 //     SLANGPY_SLANG_LIBRARY=/path/to/libslang-compiler.so ./a.out
 //
 // `x` is one float for the function and four for the call: the call runs over them. The library writes one
@@ -52,22 +52,31 @@
 //
 // One file of a program says `#define SLANGPY_IMPLEMENTATION` before it includes the headers; all others
 // include them without it. That one file is C11 or C++17 and later; declarations are C99 and C++11. It needs
-// on the include path stb_ds.h and, for slangpy_vk.h, volk.h and vulkan/vulkan.h (Debian: libstb-dev,
-// libvulkan-volk-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not
-// linked.
+// for slangpy_vk.h vulkan/vulkan.h of version 1.3.204 or later on the include path (Debian: libvulkan-dev), and links
+// pthread, dl and m. libvulkan is opened at run time, not linked.
 //
-// In that file our headers come before vulkan.h, volk.h and stb_ds.h; a wrong order is an #error. Our copies
-// of stb_ds and volk carry other names, so a program may use its own in any file, and may link libvulkan.
+// Give the implementation a file of its own that holds these two lines only. It takes seconds to compile, and
+// there it compiles once. In any other file of the program vulkan.h and volk.h (any version) may stand before or
+// after our headers, and the program may link libvulkan: Vulkan's functions are in structs of ours. If the
+// implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
+// does after any vulkan.h.
+//
+// C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
-// or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
+// before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
-// SPY_ARGS in C is a compound literal: `spy_args a = SPY_ARGS(...)` is good until the end of its block. In
-// C++ it is a temporary that holds the arguments: keep it by `auto list = SPY_ARGS(...)`, never by spy_args,
-// and a list of fields that is inside a kept list needs an `auto` of its own. Descs are filled by assignment
-// there.
+// SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
+// spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
+// stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
+// to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
+// which would dangle, does not compile. Descs are filled by assignment in C++.
+//
+// Structs that a program fills, spy_*_desc and spy_call_options, are all zero by default: `spy_tensor_desc d = { 0 };` in C,
+// `spy_tensor_desc d = {};` in C++, or the members by name in braces. One that was not zeroed is an error that says so,
+// as far as its last member, _end_canary, shows it.
 //
 // >>guide 3: devices
 //
@@ -78,7 +87,9 @@
 // was found.
 //
 // Tensors, modules and functions belong to their device; two devices are independent. spy_release_device
-// waits for the GPU and releases everything that was made from it, in any order that the program left.
+// waits for the GPU and releases everything that was made from it, in any order that the program left. It is the
+// last use of them all: a handle that is used, retained or released after it is freed memory. In C++ let the
+// device's owner be destroyed last.
 //
 // >>guide 4: modules and finding the compiler
 //
@@ -95,8 +106,10 @@
 // completes `extern` declarations with what other modules `export`; desc.options says how the module and its
 // kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
 //
-// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
-// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, has what has changed on disk or in the
+// hook compiled in the background, and puts it in place in a later frame; prepared calls keep running the old
+// kernel until the new one is ready, too, so that no frame waits for a compiler. spy_reload_changed does the same
+// and waits, spy_reload_module reloads one module. Functions stay the same objects and mean the new code; a reload
 // that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
 // changed its fields is refused by the new code, with an error that says so: make it again.
 //
@@ -158,18 +171,21 @@
 //     spy_arg_tensor                device memory, for in, out and inout alike. Scalars are converted as in
 //                                   C, but never to fewer bits, from float to int or to bool: uint8_t feeds
 //                                   int, int feeds uint and float; double does not feed float. Outputs are
-//                                   not converted. Also whole, and as a pointer: see 18
+//                                   not converted, but for "_result", which goes into numbers of any type
+//                                   as Slang converts them (bool aside). Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
 //     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
 //                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
-//                                   tensors or spy_out_*
+//                                   tensors or spy_out_*. An array T[N], of structs say, as one without
+//                                   names: an argument for each of its N elements
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
 //     spy_out_*, spy_inout_*        `out` and `inout` parameters and "_result", see 8
 //     spy_cast(arg, "float3")       that argument for a parameter of exactly this type: chooses between
 //                                   overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))  that argument, run over as 7 says
+//     spy_map_value(arg)            a host array as one value, run over only where no overload takes it whole
 //     spy_arg_packed                a copy that spy_pack made of an argument and all that it points to
 //
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
@@ -231,6 +247,7 @@
 // reads it. So a program may check each call, or once. Everything accepts the NULL that a failed function
 // gave, and then does nothing but note an error of the thread: spy_take_error(NULL) reads that one. Failed
 // device creations, functions of released objects and SPY_ERROR_BUSY are found there as well.
+// SPY_ERROR_BUSY is also the device's error, and is logged: a callback used the device that it was called from.
 //
 // A message names the function, the argument, what was expected and what came; for calls also the candidates
 // or the table of arguments; for Slang code the compiler's text with file and line. An error that is found
@@ -239,10 +256,21 @@
 //
 // >>guide 10: threads
 //
-// No function has to be called from a special thread, but one device serves one thread at a time: a call that
-// finds it in use returns SPY_ERROR_BUSY at once (see 9), without waiting. Give each thread a device, or take
-// turns with a lock of your own. spy_release_tensor and spy_retain_tensor may come from any thread at any
-// time.
+// No function has to be called from a special thread, and several threads may use one device: each call waits
+// until the calls before it have returned. Nothing is refused or lost, and a thread that calls seldom is not kept
+// out by one that calls all the time. What one thread's call uses must not be changed by another thread while that
+// call runs: host memory, a tensor's place (spy_tensor_point_to). Devices are independent of each other.
+// Loading, reloading and compiling wait for each other but do not keep the device: a loader thread's
+// spy_load_module, or a call that is made for the first time, does not hold up the calls of other threads.
+// spy_release_* and spy_retain_* of tensors, modules, lists and prepared calls never wait. A program that takes
+// turns by itself sets desc.single_threaded, which leaves the lock out (it costs a few nanoseconds a call).
+//
+// Callbacks (desc.log, progress, blocking, files, hooks of calls and lists) run within a call: they must not use
+// the device that called them. That is refused with SPY_ERROR_BUSY, without waiting; spy_take_error and
+// spy_get_device_info are free. The reload hook and close callbacks run between calls and may use everything.
+//
+// The child of a fork() has neither the threads nor the GPU of its parent: every use of the parent's devices and
+// objects there is SPY_ERROR_DEVICE_LOST, at once. It may make a device of its own.
 //
 // >>guide 11: order of work, submission, waiting, and what costs what
 //
@@ -274,14 +302,12 @@
 // >>guide 13: bringing your own Vulkan
 //
 // Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
-// spy_vk_required_features lists; optional features that were turned on are named in
-// spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
+// spy_vk_required_features lists, which spy_vk_fill_features turns on in the engine's VkPhysicalDeviceFeatures2 chain;
+// optional features that were turned on are named in spy_vk_desc.enabled_features: others count as missing, since
+// Vulkan does not tell what a VkDevice has enabled. Give lock_queue and unlock_queue if other threads use the queue.
 // spy_vk_create_tensor makes a tensor over a VkBuffer.
 //
-// spy_vk_set_command_buffer records the following calls into a command buffer of the engine; NULL ends that.
-// The engine submits it and, once it has been executed, calls spy_vk_external_submit_finished. Until then
-// reads of these results return SPY_ERROR_NOT_READY, so calls recorded this way must not have results into
-// host memory. Barriers between our work and the engine's own commands are the engine's.
+// Calls can be recorded into the engine's own command buffers: guide 24.
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 // examples/04_engine_vulkan has it all.
 //
@@ -376,7 +402,7 @@
 //                                        vectors and matrices of them, structs that are IAtomicAddable
 // Parameters of all of them are `in`: writes go through them. Indices are D ints (t[y, x]), an int[D], or a
 // vector, whose .x is the last dimension; load and store take the same; .shape has the sizes. Bounds are not
-// checked. T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
+// checked but in a device made for it (25). T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
 //
 // The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which tell any code
 // where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
@@ -560,3 +586,46 @@
 // warning that names the kernel: move the inner loop into a [Differentiable] function of its own, or give the loops the same
 // [MaxIters(n)]. Other derivatives of loops stop Slang with an internal error, which the call reports: those of a loop that
 // begins at a number known at run time only (for (int i = start; ...)), and some with `while`.
+//
+// >>guide 24: frames of an engine
+//
+// An engine that records its own command buffers has the library's work recorded into them:
+//
+//     f->id = spy_vk_begin_recording(dev, f->commands);  // begun by the engine, outside a render pass
+//     spy_tensor_write(x, data, size);                   // uploads and calls go into f->commands
+//     spy_call_prepared(ready, args);
+//     spy_vk_end_recording(dev);                         // the engine records on, ends and submits it
+//     ...
+//     vkWaitForFences(device, 1, &f->fence, ...);        // when the slot comes round again, one or two frames later
+//     spy_vk_recording_finished(dev, f->id);             // its memory is free, its results can be read
+//
+// The GPU works at a recording later, so what it uses is kept until the engine has reported its id: uploaded data and
+// parameters, temporaries, tensors that were released meanwhile, kernels. Each recording keeps its own, so that two or three
+// frames can be in flight: report an id when the fence of its submission has been signalled, ids in their order, each once. A
+// command buffer that was thrown away instead of submitted is reported too. What is not reported stays in use;
+// spy_get_device_stats() counts the recordings that are not (.recordings) and the memory that waits for them
+// (.recording_bytes); the log warns at 64. A frame that uploads what the last ones did takes no new memory from the driver.
+//
+// Command buffers go to the device's queue in the order of their recordings. Barriers between our calls are ours, also from
+// one recording to the next; those between our calls and the engine's own commands are the engine's, for results that the
+// engine reads SHADER_WRITE to whatever it does.
+//
+// Calls inside a recording cannot have results in host memory: give them a tensor, and read it when the id was
+// reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside recordings are the
+// library's own submissions as ever, also while frames are in flight, and can be read at once. One that depends on a
+// recording comes after the engine has submitted it. examples/04_engine_vulkan has two frames in flight.
+//
+// >>guide 25: finding indices that are out of range
+//
+// With .check_bounds = true in the spy_device_desc, tensors that a function takes whole (guide 18 and 23) look at each index
+// in the kernel: one outside the shape gives 0 where it reads, and writes or adds nothing. The first one is an error of the
+// next wait, read or call with a result, SPY_ERROR_OUT_OF_RANGE; what was read is there all the same. It may be of an earlier
+// call, of a dispatch, a shader of the module's own or a command list:
+//
+//     spy_tensor_read: blur: 'image': the kernel reads at index (480, 12), its shape is (480, 640): expected 0 to 479 in
+//     dimension 0, got 480; at element (479, 12) of the call; it got 0
+//
+// One is told at a time: threads run in no order, so "first" is the one that came first to a place where all look. Tensors
+// that Slang code makes of a pointer are checked, too, without a name. StructuredBuffer and the other buffers, TensorView and
+// plain pointers are not. Without the option nothing is checked, and kernels have no trace of it: it is for debugging,
+// where a wrong index would otherwise change other memory or crash. Each wait looks at a few words in the GPU's memory.

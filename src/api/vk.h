@@ -32,7 +32,8 @@ typedef struct spy_vk_desc {
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
     const char *const *enabled_features;   // those of spy_vk_required_features().optional_features that `device` was
-    uint32_t enabled_feature_count;        // created with; kernels that need others are refused
+    uint32_t enabled_feature_count;        // created with; others count as missing: Vulkan does not tell
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_vk_desc;
 
 // What an engine's VkDevice must be created with. Valid for the life of the process.
@@ -50,15 +51,49 @@ typedef struct spy_vk_requirements {
 
 spy_vk_requirements spy_vk_required_features(void);
 
-// Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our
-// own; NULL ends that. What we recorded before is submitted first; the engine submits its buffer before it
-// makes further calls that depend on it, to the same queue, and keeps it alive. Uploads are recorded into it
-// too. Barriers between the engine's commands and ours are the engine's. What was recorded counts as
-// finished, for memory reuse and reads, once the engine has said so by spy_vk_external_submit_finished(); to
-// wait for it earlier is SPY_ERROR_NOT_READY.
-spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
-// All work recorded so far into engine command buffers has been executed.
-spy_status spy_vk_external_submit_finished(spy_device *device);
+#define SPY_VK_MAX_FEATURES 64
+
+// The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
+typedef struct spy_vk_features {
+    uint32_t count;
+    const char *names[SPY_VK_MAX_FEATURES]; // valid for the life of the process
+} spy_vk_features;
+
+// Turn on what spy_vk_required_features() lists in an engine's own feature structs. `features`: the VkPhysicalDeviceFeatures2 with
+// its pNext chain that goes into VkDeviceCreateInfo.pNext. Each feature is looked for in VkPhysicalDeviceVulkan11Features and
+// its successors and in the structs of single extensions, whichever the chain has; an optional one in none of them stays off.
+// `supported`: the chain that vkGetPhysicalDeviceFeatures2 filled. Optional features that it has are turned on too; NULL: none.
+// What the engine has turned on itself stays on. `enabled`: filled with the optional features that are on now; may be NULL.
+// SPY_ERROR_UNSUPPORTED: the device lacks a required feature. SPY_ERROR_INVALID_ARGUMENT: a chain has no struct with a required
+// one. Errors go to spy_take_error(NULL) and leave the chain as it was. Threads: any.
+//     spy_vk_features on;
+//     vkGetPhysicalDeviceFeatures2(adapter, &have);             // have and want are chains of the same structs
+//     spy_vk_fill_features(&want, &have, &on);                  // device_info.pNext = &want
+//     desc.enabled_features = on.names, desc.enabled_feature_count = on.count;
+spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
+
+// >>recordings: calls that go into an engine's command buffers
+
+// Names one recording of a device; 0: none.
+typedef uint64_t spy_vk_recording_id;
+
+// Record all calls from now on, uploads too, into a VkCommandBuffer of the engine (begun, outside a render pass) instead
+// of our own. Gives the recording's id; 0 on error: command_buffer is NULL, or a recording has not ended. Our own work so
+// far is submitted first. A command buffer may be recorded into several times, which gives several ids.
+// The engine submits its command buffers to the device's queue, in the order of their recordings and before it makes
+// calls outside a recording that depend on them. Barriers between the engine's own commands and ours are the engine's.
+// Until the recording is reported as finished, what it uses stays as it is (parameters, uploaded data, temporaries and
+// the memory of released tensors), calls in it must not have results in host memory, and reading what it writes is
+// SPY_ERROR_NOT_READY. Threads: any.
+spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
+// Calls go into command buffers of our own again. SPY_ERROR_INVALID_ARGUMENT: no recording has begun.
+spy_status spy_vk_end_recording(spy_device *device);
+// The command buffer has been executed (its fence has been signalled), or was thrown away and never will be: what only
+// this recording used is free, and its results can be read. Each id is reported once, in the order of the recordings;
+// SPY_ERROR_INVALID_ARGUMENT for an id that was reported before, whose recording has not ended, that comes before its
+// turn, or that this device has not given. Never waits. Threads: any.
+// spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
+spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
 
 // Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);

@@ -59,7 +59,8 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
+    uint32_t
+        size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
 
 // SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
@@ -68,15 +69,16 @@ typedef struct spyi_uniform_place {
     uint32_t offset; // bytes
 } spyi_uniform_place;
 
-#define SPYI_HOLDER_BLOCK UINT32_MAX         // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)   // it has no address: it is the program's global parameters
+#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
 
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
     const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    uint8_t float_mode, debug_info; // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
+    uint8_t float_mode,
+        debug_info;      // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];
@@ -99,9 +101,9 @@ typedef struct spyi_dispatch {
     const spyi_binding *bindings; // binding_count of the kernel
     const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
     uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset;     // where in the chunk: a multiple of 4
-    bool barrier;                 // this work must see all earlier work finished
+    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset; // where in the chunk: a multiple of 4
+    bool barrier;             // this work must see all earlier work finished
 } spyi_dispatch;
 
 // Names for debug tools: of the work between push and pop, or of a point.
@@ -116,10 +118,10 @@ typedef struct spyi_limits {
     uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
-    uint32_t texel_alignment; // bytes
-    uint64_t max_texels;      // of a typed buffer
+    uint32_t texel_alignment;           // bytes
+    uint64_t max_texels;                // of a typed buffer
     uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
-    uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniforms;              // uniform buffers of a kernel, which count as bindings too
     uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
     bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
@@ -132,6 +134,9 @@ enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 // Counted by the backend for spy_device_stats.
 typedef struct spyi_gpu_stats {
     uint64_t dispatches, barriers, submits, driver_allocations;
+    uint64_t driver_bytes;    // memory held from the driver, of every sort
+    uint64_t recordings;      // into somebody else's command buffers, not reported as executed yet
+    uint64_t recording_bytes; // of driver_bytes: parameters and uploads that such recordings read
 } spyi_gpu_stats;
 
 // Every backend's device begins with this.
@@ -140,7 +145,10 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
-    bool deferred; // work is recorded for somebody else to submit: nothing can be waited for
+    // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
+    bool recording; // work is going into one: its results cannot be waited for
+    uint64_t
+        held_from; // the lowest batch number of work in those that have not been reported; 0: there is none
 } spyi_gpu_base;
 
 struct spyi_backend {
@@ -161,7 +169,7 @@ struct spyi_backend {
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
     // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
-    // number is open_submit(); work with number n has finished once finished_submit() >= n.
+    // number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
@@ -181,8 +189,9 @@ struct spyi_backend {
     uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
     uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
-    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
-                       spyi_text *error); // submits first if need be
+    // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
+    // with that number is in somebody else's command buffer and has not been reported.
+    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
     // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
     spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
@@ -190,8 +199,8 @@ struct spyi_backend {
     // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
     // units of limits.info.timestamp_period_ns.
     spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
-                             spyi_text *error);
+    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                             bool barrier, spyi_text *error);
 
     // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
     // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
@@ -200,10 +209,10 @@ struct spyi_backend {
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
-    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_dispatch *dispatch,
-                               spyi_text *error);
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
+                               const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
-    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work goes on
+    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
@@ -215,9 +224,15 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
-// SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
+// A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
+// held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
+// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
+// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
+// SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
+// The object is not a living one of that kind: reports on this thread what it is instead.
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
 
 #endif // SPYI_BACKEND_H

@@ -2,6 +2,8 @@
 // loaded from.
 #include "base/inner.h"
 
+#include <errno.h>
+
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN
@@ -41,6 +43,12 @@ bool spyi_file_exists(const char *path) {
     wchar_t wide[SPYI_MAX_PATH];
     DWORD attributes = spyi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
     return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+bool spyi_folder_exists(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    DWORD attributes = spyi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY);
 }
 
 uint64_t spyi_file_stamp(const char *path) {
@@ -113,6 +121,11 @@ static FILE *spyi_file_open(const char *path, bool write) {
 bool spyi_file_exists(const char *path) {
     struct stat info;
     return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+bool spyi_folder_exists(const char *path) {
+    struct stat info;
+    return path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 // Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
@@ -201,11 +214,41 @@ void spyi_own_folder(spyi_text *out) {
 
 #endif
 
+const char *spyi_file_problem(void) {
+    static const struct {
+        int code;
+        const char *text;
+    } known[] = {
+        { ENOENT, "no such file" },
+        { EACCES, "permission denied" },
+        { EISDIR, "it is a folder" },
+        { ENAMETOOLONG, "the path is too long" },
+        { EMFILE, "the process has too many open files" },
+        { ENFILE, "the system has too many open files" },
+        { ENOSPC, "the disk is full" },
+        { EIO, "the disk failed" },
+#ifdef ENOTDIR
+        { ENOTDIR, "a part of the path is a file, not a folder" },
+#endif
+#ifdef EROFS
+        { EROFS, "the file system is read-only" },
+#endif
+#ifdef ELOOP
+        { ELOOP, "the path has too many symbolic links" },
+#endif
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+        if (known[i].code == errno) return known[i].text;
+    return "the system gives no reason";
+}
+
 bool spyi_file_read(const char *path, spyi_text *out) {
     FILE *file = spyi_file_open(path, false);
     bool good = true;
+    int reason = 0;
     spyi_text_clear(out);
     if (!file) return false;
+    errno = 0;
     for (;;) {
         size_t n;
         if (!spyi_text_reserve(out, 16384)) {
@@ -217,7 +260,9 @@ bool spyi_file_read(const char *path, spyi_text *out) {
         out->size += n;
     }
     if (ferror(file)) good = false; // a folder opens, but does not read
+    reason = errno;
     fclose(file);
+    errno = reason;
     if (!good) out->size = 0;
     if (out->data) out->data[out->size] = 0;
     return good;

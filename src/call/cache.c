@@ -1,12 +1,66 @@
 // The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
 // byte by byte, so that steady loops neither hash nor search.
-#include "base/stbds.h"
 #include "call/call_internal.h"
 
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
-    if (cache) cache->max_plans = max_plans;
-    return cache;
+    if (!cache) return NULL;
+    cache->max_plans = max_plans;
+    cache->values = (spyi_values *)calloc(1, sizeof *cache->values);
+    cache->bucket_count = SPYI_LEAST_BUCKETS;
+    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS) cache->bucket_count *= 2;
+    cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
+    if (cache->values && cache->buckets) return cache;
+    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
+    free(cache->values);
+    spyi_free(&device->ctx, cache, sizeof *cache);
+    return NULL;
+}
+
+// >>calls that leave the device
+
+static void spyi_hold_tensors(const spyi_values *values, bool hold) {
+    uint32_t count = values->count + values->global_count + values->grad_count;
+    for (uint32_t i = 0; i < count; i++) {
+        spy_tensor *t = values->items[i].tensor;
+        if (t && hold) spyi_atomic_add(&t->object.references, 1);
+        else if (t) spyi_object_release(&t->object);
+    }
+}
+
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
+                                size_t key_size) {
+    spy_device *device = function->object.device;
+    spyi_cache *cache = device->cache;
+    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)calloc(1, sizeof *others);
+    if (!others) return false;
+    cache->spare = others->next;
+    others->next = NULL;
+    memset(o, 0, sizeof *o);
+    o->outside.work = work;
+    o->outside.key = key;
+    o->outside.key_size = key_size;
+    o->values = cache->values;
+    cache->values = others;
+    spyi_hold_tensors(o->values, true);
+    spyi_step_out(device, &o->outside, function->module);
+    return true;
+}
+
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
+    spy_device *device = function->object.device;
+    spyi_cache *cache = device->cache;
+    spyi_step_in(device, &o->outside);
+    spyi_hold_tensors(o->values, false);
+    cache->values->next = cache->spare;
+    cache->spare = cache->values;
+    cache->values = o->values;
+}
+
+// The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
+// many plans it may hold, so that putting a plan in needs no memory and cannot fail.
+static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
+    return &cache->buckets[hash & (cache->bucket_count - 1)];
 }
 
 // >>life of plans
@@ -25,7 +79,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
     if (--plan->references > 0) return;
-    if (device->backend->finished_submit(device->gpu) >= plan->last_submit) {
+    if (!device->outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
         spyi_plan_free(device, plan);
         return;
     }
@@ -35,7 +89,7 @@ SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_cache_collect(spy_device *device) {
     spyi_plan **at = &device->cache->retired;
-    if (!*at) return;
+    if (!*at || device->outside) return; // a call that is outside comes back to its plan
     uint64_t finished = device->backend->finished_submit(device->gpu);
     while (*at) {
         spyi_plan *plan = *at;
@@ -80,15 +134,9 @@ static void spyi_make_recent(spy_function *function, spyi_plan *plan) {
 
 static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
     spyi_cache *cache = device->cache;
-    spyi_plan *first = stbds_hmget(cache->table, plan->hash);
-    if (first == plan && !plan->chain) {
-        (void)stbds_hmdel(cache->table, plan->hash);
-    } else if (first == plan) {
-        stbds_hmput(cache->table, plan->hash, plan->chain);
-    } else {
-        while (first->chain != plan) first = first->chain;
-        first->chain = plan->chain;
-    }
+    spyi_plan **at = spyi_cache_bucket(cache, plan->hash);
+    while (*at != plan) at = &(*at)->chain;
+    *at = plan->chain;
     for (int i = 0; i < SPYI_RECENT_PLANS; i++)
         if (plan->function->recent[i] == plan) plan->function->recent[i] = NULL;
     spyi_lru_remove(cache, plan);
@@ -111,8 +159,8 @@ static spyi_plan *spyi_cache_lookup(spy_device *device, spy_function *function, 
     spyi_cache *cache = device->cache;
     if (cache->count == 0) return NULL;
     uint64_t hash = spyi_hash(values->key, values->key_size, 0);
-    for (spyi_plan *plan = stbds_hmget(cache->table, hash); plan; plan = plan->chain) {
-        if (!spyi_key_equal(plan, values)) continue;
+    for (spyi_plan *plan = *spyi_cache_bucket(cache, hash); plan; plan = plan->chain) {
+        if (plan->hash != hash || !spyi_key_equal(plan, values)) continue;
         spyi_make_recent(function, plan);
         return plan;
     }
@@ -155,11 +203,9 @@ SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     // A redirect and its plan arrive together: the plan must not push out its own redirect.
     uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
     while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
-    bool first = !cache->table;
-    if (first) spyi_global_lock(); // stb_ds's first map of a process writes its seed
-    plan->chain = stbds_hmget(cache->table, plan->hash);
-    stbds_hmput(cache->table, plan->hash, plan);
-    if (first) spyi_global_unlock();
+    spyi_plan **bucket = spyi_cache_bucket(cache, plan->hash);
+    plan->chain = *bucket;
+    *bucket = plan;
     cache->count++;
     spyi_lru_add(cache, plan);
     spyi_make_recent(plan->function, plan);
@@ -183,8 +229,13 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
         cache->retired = plan->retired;
         spyi_plan_free(device, plan);
     }
-    stbds_hmfree(cache->table);
-    spyi_values_free(&cache->values);
+    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
+    for (cache->values->next = cache->spare; cache->values;) {
+        spyi_values *values = cache->values;
+        cache->values = values->next;
+        spyi_values_free(values);
+        free(values);
+    }
     spyi_free(&device->ctx, cache, sizeof *cache);
     device->cache = NULL;
 }

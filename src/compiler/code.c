@@ -180,7 +180,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
         return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
         code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
@@ -230,7 +230,7 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
     } else {
         live->session->v->createTypeConformanceComponentType(live->session, type, wanted, &component, id,
                                                              &diagnostics);
-        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+        spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     }
     spyi_text_free(&names[0]);
     spyi_text_free(&names[1]);
@@ -249,12 +249,14 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_session *session = live->session;
     spyi_sl_module *module =
         session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };
+    spyi_sl_sources sources = { unit->compiler, path, &content };
+    spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     if (!module) return false;
     spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
         holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
-    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     spyi_sl_component **parts = (spyi_sl_component **)calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
@@ -272,10 +274,10 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
         for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
-        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+        spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         if (result >= 0 && composite) {
             result = composite->v->link(composite, &linked, &diagnostics);
-            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
         if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, module_name, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);

@@ -27,6 +27,7 @@ typedef struct spyi_compiler_desc {
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
     bool print; // slangpy_print's print() records; else it is empty
+    uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
     spy_file_hook files;
 } spyi_compiler_desc;
 
@@ -112,11 +113,13 @@ typedef struct spyi_signature {
     const spyi_type *result; // VOID, concrete, or OTHER
     bool generic;            // parameters are still open
     bool differentiable;
+    bool built_in; // one of Slang's own beside the user's of the same name
 } spyi_signature;
 
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
+    bool takes_pairs; // some parameter is a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -125,7 +128,8 @@ SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, sp
                                            spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
 SPYI_FN void spyi_signature_free(spyi_signature *signature);
-// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
+// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near. When the
+// module declares that very name, which Slang does not find, it says that the name is a word of the language.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
 // The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
@@ -137,6 +141,7 @@ typedef struct spyi_near {
     uint32_t count;
 } spyi_near;
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
@@ -144,6 +149,9 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
 SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                                uint32_t count, spyi_signature *out, int *chosen);
+// Whether the function or constructor exists, but may not be called from another module, as a kernel is one: the
+// module's text uses `public` or `module`, and this declaration is not `public`. Slow (3 ms) in such modules.
+SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);
@@ -208,8 +216,7 @@ typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t
-        slot; // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
+    int32_t slot;    // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
@@ -221,7 +228,7 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    uint32_t binding_count;           // buffers; the entry point's come first, in its order, used or not
     spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
     uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes

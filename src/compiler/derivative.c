@@ -42,7 +42,7 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
     spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
         live->session, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&source), &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics);
-    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&path), why);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&path), NULL, why);
     spyi_global_unlock();
     spyi_text_free(&source);
     spyi_text_free(&name);

@@ -58,8 +58,48 @@ typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field detail; // text of the first span at the primary's place
     bool open;                    // the primary is not yet written
     const char *hidden;
+    const spyi_sl_sources *sources; // NULL: no lines of source are wanted
+    spyi_text path, file;           // the file that was read last, and what is in it
     spyi_text *out;
 } spyi_diagnostic_state;
+
+// The text of the file that the diagnostic is about; NULL: it cannot be read.
+static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
+                                             const spyi_diagnostic_field *path) {
+    const spyi_sl_sources *sources = state->sources;
+    if (!path->size) return NULL;
+    if (sources->content && spyi_diagnostic_is(path, sources->path)) return sources->content;
+    if (!state->path.data || !spyi_diagnostic_is(path, state->path.data)) {
+        spyi_text_clear(&state->path);
+        spyi_text_clear(&state->file);
+        spyi_text_add_n(&state->path, path->text, path->size);
+        if (state->path.data && !spyi_source_read(sources->compiler, state->path.data, &state->file))
+            spyi_text_clear(&state->file);
+    }
+    return state->file.size ? &state->file : NULL;
+}
+
+// The line of source, and below it a mark at the column (1 is the line's first byte).
+static void spyi_diagnostic_excerpt(spyi_diagnostic_state *state) {
+    enum { MOST = 160 }; // longer lines say little and hide the message
+    const spyi_diagnostic_field *f = state->primary;
+    const spyi_text *file = state->sources ? spyi_diagnostic_file(state, &f[2]) : NULL;
+    unsigned long line = strtoul(f[3].text, NULL, 10), column = strtoul(f[4].text, NULL, 10);
+    if (!file || line == 0 || column == 0) return;
+    const char *at = file->data, *end = file->data + file->size;
+    while (at && --line) {
+        at = (const char *)memchr(at, '\n', (size_t)(end - at));
+        if (at) at++;
+    }
+    if (!at || at >= end) return;
+    const char *newline = (const char *)memchr(at, '\n', (size_t)(end - at));
+    size_t size = (size_t)((newline ? newline : end) - at);
+    while (size && (at[size - 1] == '\r' || at[size - 1] == ' ')) --size;
+    if (!size || size > MOST || column > size + 1) return;
+    spyi_text_add(state->out, "    %.*s\n    ", (int)size, at);
+    for (size_t i = 0; i + 1 < column; i++) spyi_text_add(state->out, at[i] == '\t' ? "\t" : " ");
+    spyi_text_add(state->out, "^\n");
+}
 
 // Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected
 // identifier".
@@ -79,9 +119,11 @@ static void spyi_diagnostic_close(spyi_diagnostic_state *state) {
     spyi_text_add(state->out, "%.*s: %.*s%s%.*s (%.*s)\n", (int)f[1].size, f[1].text, (int)text.size,
                   text.text, more.size ? ": " : "", (int)more.size, more.size ? more.text : "",
                   (int)f[0].size, f[0].text);
+    spyi_diagnostic_excerpt(state);
 }
 
-void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out) {
+void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
+                         spyi_text *out) {
     if (!*blob) return;
     const char *at = (const char *)(*blob)->v->getBufferPointer(*blob);
     size_t left = at ? (*blob)->v->getBufferSize(*blob) : 0, begin = out->size;
@@ -90,6 +132,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
     bool dropped = false; // the last primary line was an echo: its spans go too
     memset(&state, 0, sizeof state);
     state.hidden = hidden;
+    state.sources = sources;
     state.out = out;
     while (left > 0) {
         const char *newline = (const char *)memchr(at, '\n', left);
@@ -127,6 +170,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
         state.open = true;
     }
     spyi_diagnostic_close(&state);
+    spyi_text_free(&state.path);
+    spyi_text_free(&state.file);
     if (out->size > begin && out->data[out->size - 1] == '\n') out->data[--out->size] = '\0';
     spyi_sl_blob_free(blob);
 }

@@ -26,9 +26,16 @@ SPYI_FN void spyi_sl_release(void); // the last user's release closes the global
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
+// Where the lines that diagnostics are about can be read: `content` is the text at `path`, other files are read again.
+typedef struct spyi_sl_sources {
+    spyi_compiler *compiler;
+    const char *path;
+    const spyi_text *content;
+} spyi_sl_sources;
 // The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are
-// left out.
-SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out);
+// left out. `sources`: below each error and warning stand its line of source and a mark; NULL: they do not.
+SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
+                                 spyi_text *out);
 
 // >>session.c
 
@@ -82,9 +89,12 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
-    const spyi_sl_library *library;  // NULL until the first unit
-    uint32_t unit_count;            // ever made
+    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
+    char bounds_record[24]; // a literal; "": tensors do not check their indices
+    spyi_sl_stored
+        *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library; // NULL until the first unit
+    spyi_atomic unit_count;         // ever made
     spyi_sl_source_files files;
     spy_file_hook hook;
     spyi_sl_loading *loading; // NULL: no unit is
@@ -104,6 +114,7 @@ struct spyi_unit {
     char *given_name, *given_path; // as in the desc; NULL: not given
     spyi_text given;               // text or precompiled bytes of the desc
     bool has_given, precompiled;
+    bool has_visibility; // its text may say what is public; then the rest is not
     char **conformances;
     size_t conformance_count;
     spy_compile_options options;
@@ -115,7 +126,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
     bool inputs_asked, inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
@@ -134,6 +145,10 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 
 // The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
+SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
+// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
+// differentiate it; false: it has no such function, and `out` stays as it is.
+SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
@@ -163,6 +178,8 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
+// The part after the last "::" or "." outside of <>; *prefix: bytes of what stands before that, 0: nothing does.
+SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL: there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,

@@ -55,7 +55,7 @@ bool spyi_sl_name_is_safe(const char *name) {
 }
 
 // The last part of a qualified name: after "::" or "." outside <>.
-static const char *spyi_sl_last_part(const char *name, size_t *prefix) {
+const char *spyi_sl_last_part(const char *name, size_t *prefix) {
     const char *last = name;
     int depth = 0;
     *prefix = 0;
@@ -560,6 +560,40 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_text_free(&text);
 }
 
+// Whether one of the unit's modules declares the function at its top level.
+static bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                spyi_sl_function *function) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    for (size_t m = 0; m < unit->module_count; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, (spyi_sl_int)m);
+        spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
+        unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
+        for (unsigned i = 0; i < count; ++i) {
+            spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
+            const char *own = child ? lib->spReflectionDecl_getName(child) : NULL;
+            if (!own || strcmp(own, name) != 0) continue;
+            if (lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_GENERIC)
+                child = lib->spReflectionGeneric_GetInnerDecl(lib->spReflectionDecl_castToGeneric(child));
+            if (child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_FUNCTION &&
+                lib->spReflectionDecl_castToFunction(child) == function)
+                return true;
+        }
+    }
+    return false;
+}
+
+// Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
+static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                  spyi_sl_function *found, spyi_overloads *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < out->count; ++i) {
+        bool declared = spyi_sl_is_declared(unit, live, name, spyi_sl_overload(unit, found, i));
+        out->items[i].built_in = !declared;
+        any = any || declared;
+    }
+    for (uint32_t i = 0; i < out->count && !any; ++i) out->items[i].built_in = false;
+}
+
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
     memset(out, 0, sizeof *out);
     spyi_global_lock();
@@ -571,7 +605,11 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), name, constructed, false,
                              &out->items[out->count++]);
+    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, name, found, out);
     spyi_global_unlock();
+    for (uint32_t i = 0; i < out->count; ++i)
+        for (uint32_t p = 0; p < out->items[i].param_count; ++p)
+            out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
     if (out->items) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;

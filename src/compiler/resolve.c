@@ -81,16 +81,10 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
 // What a query module leaves behind in KiB when it compiles; a tenth of that when it does not.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
-void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
-                       spyi_text *out) {
-    if (!spyi_sl_name_is_safe(name)) return;
+// Appends what Slang has to say against `text`, which stands below an import of the unit; nothing when it compiles.
+static void spyi_unit_query(spyi_unit *unit, const spyi_text *text, spyi_text *out) {
     spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 }, query_path = { NULL, 0, 0 };
-    spyi_text_add(&source, "import %s;\nvoid spyi_query(", unit->name);
-    for (uint32_t i = 0; i < count; ++i)
-        spyi_text_add(&source, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
-    spyi_text_add(&source, ") { %s(", name);
-    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&source, "%sa%u", i ? ", " : "", i);
-    spyi_text_add(&source, "); }\n");
+    spyi_text_add(&source, "import %s;\n%s\n", unit->name, spyi_text_str(text));
     uint64_t id = spyi_hash(source.data, source.size, 0);
     spyi_text_add(&module_name, "spyi_query_%016llx", (unsigned long long)id);
     spyi_text_add(&query_path, "slangpy-query-%016llx.slang",
@@ -102,9 +96,38 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
         live->session, spyi_text_str(&module_name), spyi_text_str(&query_path), spyi_text_str(&source),
         &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
-    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), out);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), NULL, out);
     spyi_global_unlock();
     spyi_text_free(&source);
     spyi_text_free(&module_name);
     spyi_text_free(&query_path);
+}
+
+void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
+                       spyi_text *out) {
+    if (!spyi_sl_name_is_safe(name)) return;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add(&text, "void spyi_query(");
+    for (uint32_t i = 0; i < count; ++i)
+        spyi_text_add(&text, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
+    spyi_text_add(&text, ") { %s(", name);
+    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&text, "%sa%u", i ? ", " : "", i);
+    spyi_text_add(&text, "); }");
+    spyi_unit_query(unit, &text, out);
+    spyi_text_free(&text);
+}
+
+// Slang's "declaration not accessible" comes before it looks at arguments, so a call without any tells.
+bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
+    if (!unit->has_visibility || !spyi_sl_name_is_safe(name)) return false;
+    spyi_text text = { NULL, 0, 0 }, answer = { NULL, 0, 0 };
+    size_t owner = 0;
+    const char *last = spyi_sl_last_part(name, &owner);
+    if (owner) spyi_text_add(&text, "void spyi_query(%.*s owner) { owner.%s(); }", (int)owner, name, last);
+    else spyi_text_add(&text, "void spyi_query() { %s(); }", name);
+    spyi_unit_query(unit, &text, &answer);
+    bool is_private = strstr(spyi_text_str(&answer), "(E30600)") != NULL;
+    spyi_text_free(&text);
+    spyi_text_free(&answer);
+    return is_private;
 }

@@ -89,6 +89,15 @@ bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
 
 // >>reading
 
+// Whether a word of Slang's that makes declarations private stands in the text. In a comment it does no harm: then one
+// look more is taken at each function.
+bool spyi_source_has_visibility(const spyi_text *text) {
+    static const char *const words[] = { "public", "internal", "private", "module" };
+    for (size_t i = 0; text->data && i < sizeof words / sizeof words[0]; ++i)
+        if (strstr(text->data, words[i])) return true;
+    return false;
+}
+
 bool spyi_source_read(spyi_compiler *c, const char *path, spyi_text *out) {
     spyi_sl_loading *loading = c->loading;
     // Stamped before it is read: what is written meanwhile counts as a change.
@@ -114,7 +123,9 @@ spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, s
     if (spyi_source_read(c, path, out)) return SPY_OK;
     size_t count = spyi_source_is_absolute(path) ? 0 : unit->include_path_count + c->include_path_count;
     spyi_text at = { NULL, 0, 0 };
-    spyi_text_add(error, "%s: the file cannot be read", path);
+    spyi_text_add(error, "%s: the file cannot be read: %s", path, spyi_file_problem());
+    if (c->hook.open) spyi_text_add(error, ", and the file hook does not have it");
+    if (!spyi_source_is_absolute(path)) spyi_text_add(error, "; searched the current folder");
     for (size_t i = 0; i < count; ++i) {
         const char *folder = i < unit->include_path_count ? unit->include_paths[i]
                                                           : c->include_paths[i - unit->include_path_count];
@@ -126,7 +137,7 @@ spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, s
             spyi_text_free(error);
             return SPY_OK;
         }
-        spyi_text_add(error, "%s%s", i ? ", " : "; nor is it in the include paths ", folder);
+        spyi_text_add(error, "%s%s", i ? ", " : " and the include paths ", folder);
     }
     spyi_text_free(&at);
     return SPY_ERROR_IO;

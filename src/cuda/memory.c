@@ -32,6 +32,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
         chunk->size = size;
         chunk->memory = gpu; // ours to free
         gpu->base.stats.driver_allocations++;
+        gpu->base.stats.driver_bytes += size;
     } else {
         size_t unused = 0, total = 0;
         bool named = label != NULL && label[0] != '\0';
@@ -53,6 +54,7 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
         bool pushed = spyi_cuda_enter(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
+        gpu->base.stats.driver_bytes -= chunk->size;
         spyi_cuda_leave(gpu, pushed);
     }
     memset(chunk, 0, sizeof *chunk);
@@ -63,6 +65,7 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
+    gpu->base.stats.driver_bytes -= 2 * page->size; // of the host and of the device
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
@@ -76,6 +79,7 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     page->size = size;
+    gpu->base.stats.driver_bytes += 2 * size;
     result = gpu->cu.MemHostAlloc(&host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
     page->host = (char *)host;
     if (result == SPYI_CU_OK) result = gpu->cu.MemAlloc(&page->device, size);

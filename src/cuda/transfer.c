@@ -24,12 +24,14 @@ static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging
     if (result == SPYI_CU_OK) staging->used = false;
     if (result == SPYI_CU_OK && staging->size < size) {
         if (staging->host != NULL) (void)gpu->cu.MemFreeHost(staging->host);
+        gpu->base.stats.driver_bytes -= staging->size;
         staging->host = NULL;
         staging->size = 0;
         result = gpu->cu.MemHostAlloc(&staging->host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
         if (result == SPYI_CU_OK) staging->size = size;
         else staging->host = NULL;
         gpu->base.stats.driver_allocations++;
+        gpu->base.stats.driver_bytes += staging->size;
     }
     return result == SPYI_CU_OK ? SPY_OK
                                 : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
@@ -174,6 +176,7 @@ SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_
     if (gpu->bounce == NULL) {
         result = gpu->cu.MemHostAlloc(&gpu->bounce, SPYI_CUDA_SMALL_UPLOAD, SPYI_CU_HOST_ALLOC_PORTABLE);
         if (result != SPYI_CU_OK) gpu->bounce = NULL;
+        else gpu->base.stats.driver_bytes += SPYI_CUDA_SMALL_UPLOAD;
         gpu->base.stats.driver_allocations++;
     }
     if (result == SPYI_CU_OK) result = gpu->cu.MemcpyDtoHAsync(gpu->bounce, from, size, stream);

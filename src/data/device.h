@@ -17,11 +17,13 @@ struct spyi_storage {
     uint64_t write_epoch, write_begin, write_end;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
-    int32_t references;    // tensors on it, guarded by the device's busy flag
+    uint64_t
+        held_submit; // ... in somebody else's command buffer: it keeps the block from being used again; 0: none
+    int32_t references;    // tensors on it, guarded by the device's turns
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;     // in a free list, or in the list of imported ones
+    spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
 };
 
 typedef struct spyi_slab {
@@ -37,25 +39,27 @@ typedef struct spyi_pool {
     spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
     spyi_slab *slabs[2];
     spyi_storage *imported;
+    spyi_storage *waiting; // freed, but used by recordings that have not been reported as executed
     uint64_t held_bytes, used_bytes;
+    uint64_t waiting_bytes; // of the former; part of neither of the latter's free blocks nor of used_bytes
 } spyi_pool;
 
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    uint64_t serial;                 // never again another tensor of the device, nor this one after it changed
-    const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;           // of element 0 in the storage
+    uint64_t serial;          // never again another tensor of the device, nor this one after it changed
+    const spyi_type *type;    // element
+    spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
+    uint64_t offset_bytes;    // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
     int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
     spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
-    int64_t grad_shift[2];       // of a view being made: bytes from its elements to those of its parent's gradients
-    const spyi_type *grad_type;  // ... the parent's element type
-    bool grads_follow;           // ... the gradients are to be seen in the same way
+    int64_t grad_shift[2]; // of a view being made: bytes from its elements to those of its parent's gradients
+    const spyi_type *grad_type; // ... the parent's element type
+    bool grads_follow;          // ... the gradients are to be seen in the same way
 };
 
 // Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
@@ -77,6 +81,7 @@ struct spy_module {
     bool stale;          // its last reload failed: its files are newer than its code
     bool tried;          // ... in the poll under way
     spyi_unit *fresh;    // what it will have then
+    uint32_t users;      // threads outside of the device that work with its unit: it stays until they are back
     spy_module *previous, *next;
 };
 
@@ -86,13 +91,29 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    uint32_t id; // part of the plan key
+    uint32_t id;              // part of the plan key
     spyi_overloads overloads; // none: gone with a reload
     spyi_entry entry;         // once it has been dispatched
     bool entry_known;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
 };
+
+// What a thread does for a call without holding the device, compiling above all: other threads use the device meanwhile.
+// Lies on that thread's stack, or in what a compile thread works on.
+typedef struct spyi_outside {
+    volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
+    spy_module *module;        // retained, and keeps its code until the end; NULL: none
+    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    const void *key;
+    size_t key_size;
+    struct spyi_outside *previous, *next; // in device.outside
+} spyi_outside;
+
+typedef struct spyi_dropped_unit {
+    spyi_unit *unit;
+    struct spyi_dropped_unit *next;
+} spyi_dropped_unit;
 
 typedef struct spyi_grave {
     spyi_object *object;
@@ -118,6 +139,7 @@ struct spy_device {
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
@@ -132,14 +154,19 @@ struct spy_device {
     struct spy_command_list *lists;
     uint32_t next_function_id;
     uint64_t last_tensor_serial;
+    spyi_outside *outside;             // work under way
+    spyi_dropped_unit *dropped_units;  // not needed any more: freed by the next thread that has to wait for the compiler anyway
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
+    spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spy_reload_hook reload;
-    uint64_t reload_looked_ns; // last look of spy_poll_reload
+    uint64_t reload_looked_ns; // last look at the files
+    bool reload_looking;       // ... has found changes that are not all dealt with
+    struct spyi_reload_job *reload_job; // reload.c; NULL: none is under way
     spy_device_stats stats;
 };
 
@@ -147,8 +174,10 @@ struct spy_device {
 // A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
-SPYI_FN void spyi_pool_give(spy_device *device,
-                            spyi_storage *storage); // no waiting: later users are ordered by hazards
+SPYI_FN void spyi_pool_give(
+    spy_device *device,
+    spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
+SPYI_FN void spyi_pool_release_held(spy_device *device); // frees blocks whose recordings have all been reported
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -190,6 +219,22 @@ SPYI_FN void spyi_object_release(spyi_object *object);
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
                                 const char *function); // likewise; reports a bad one
 SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
+// Leaves the device for work that does not need it, and comes back. Nothing that other threads may change or free can be
+// relied on in between but the module, plans (call/), and what the caller has retained itself. Linked modules are
+// counted in their `users` by the caller.
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module);
+SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
+// The two halves of that, for work on another thread: both inside the device.
+SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
+SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
+// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                                  size_t key_size);
+// Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
+// found that it must wait.
+SPYI_FN void spyi_await(spy_device *device, int32_t seen);
+SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit); // releases it, now or later, without waiting
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // these, now; NULL: none
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
 
@@ -204,7 +249,16 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
-SPYI_FN int64_t spyi_shape_count(const spy_shape *shape); // -1: negative size or more than 2^62 elements
+// A shape stands for at most this many bytes, also where broadcasting repeats elements: sums and products of sizes,
+// offsets and strides then fit into 63 bits, and no place that computes with them has to look again.
+#define SPYI_MOST_BYTES ((int64_t)1 << 60)
+SPYI_FN int64_t
+spyi_shape_count(const spy_shape *shape); // -1: negative size or more than SPYI_MOST_BYTES elements
+// Whether elements of that type, in host or device layout, stay within SPYI_MOST_BYTES, and no size is negative.
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
+// Says why spyi_shape_holds() said no; `name`: what the shape is, "desc.shape".
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error);
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
 // A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
@@ -282,14 +336,24 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); 
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
+// A type by its name in the module; NULL: there is none. Leaves the device meanwhile, as it may wait for the compiler.
+SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
+// >>reload.c
+typedef struct spyi_reload_job spyi_reload_job;
+SPYI_FN void spyi_reload_abandon(spy_device *device); // waits for what compiles, and forgets it; the device goes
+
 // >>call/prepare.c
-// Waits for the compile threads of modules that are being reloaded.
-SPYI_FN void spyi_prepared_settle(spy_device *device);
+// All within the device, without waiting. After a reload: has threads compile the new code of prepared calls.
+SPYI_FN void spyi_prepared_reloaded(spy_device *device);
+SPYI_FN void spyi_prepared_collect(spy_device *device); // takes over what threads have finished
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // a thread compiles new code of one
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
+SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);

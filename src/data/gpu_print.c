@@ -126,7 +126,7 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     if (!spyi_print_is_used(p)) return SPY_OK;
-    if (device->base->deferred) {
+    if (device->base->recording) {
         spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
     }
@@ -187,9 +187,9 @@ SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
 SPYI_FN void spyi_print_deliver(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
-    if (spyi_print_is_used(p)
-            ? device->base->deferred || device->backend->finished_submit(device->gpu) < p->storage->use_submit
-            : !p->pending.size)
+    if (spyi_print_is_used(p) ? device->base->recording ||
+                                    device->backend->finished_submit(device->gpu) < p->storage->use_submit
+                              : !p->pending.size)
         return;
     spyi_print_flush(device, "print");
 }

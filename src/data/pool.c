@@ -114,13 +114,39 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
     return storage;
 }
 
-SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    if (storage->size_class < 0)
-        return; // imported: its hazards are kept until they are over, see spyi_pool_import
-    device->pool.used_bytes -= storage->size;
+static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
     if (storage->slab) storage->slab->live--;
     storage->next = device->pool.free_blocks[storage->memory][storage->size_class];
     device->pool.free_blocks[storage->memory][storage->size_class] = storage;
+}
+
+SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
+    uint64_t held_from = device->base->held_from;
+    if (storage->size_class < 0)
+        return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    device->pool.used_bytes -= storage->size;
+    if (held_from == 0 || storage->held_submit < held_from) {
+        spyi_pool_free_block(device, storage);
+        return;
+    }
+    // Work of ours that used the block again could be submitted before the recording.
+    storage->next = device->pool.waiting;
+    device->pool.waiting = storage;
+    device->pool.waiting_bytes += storage->size;
+}
+
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
+    uint64_t held_from = device->base->held_from;
+    for (spyi_storage **at = &device->pool.waiting; *at;) {
+        spyi_storage *storage = *at;
+        if (held_from != 0 && storage->held_submit >= held_from) {
+            at = &storage->next;
+            continue;
+        }
+        *at = storage->next;
+        device->pool.waiting_bytes -= storage->size;
+        spyi_pool_free_block(device, storage);
+    }
 }
 
 SPYI_FN void spyi_pool_trim(spy_device *device) {
@@ -157,6 +183,8 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
+    device->base->held_from = 0; // whatever has not been reported must not be submitted any more
+    spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     while (device->pool.imported) {
@@ -234,6 +262,7 @@ SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t b
                           begin, end);
     }
     storage->use_submit = submit;
+    if (device->base->recording) storage->held_submit = submit;
 }
 
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
@@ -258,6 +287,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
     if (counts) device->counts_epoch = device->epoch;
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
+    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
     if (untracked) device->untracked_submit = submit;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];

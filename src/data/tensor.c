@@ -1,21 +1,40 @@
 // Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
+#include "data/bounds.h"
 #include "data/gpu_print.h"
 
 // >>shapes
 
+// The sizes other than 0 are multiplied for an empty shape, too: its strides are made of them.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
     int64_t count = 1;
     bool empty = false;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->dims[i] < 0) return -1;
-        if (shape->dims[i] == 0) empty = true;
+        int64_t n = shape->dims[i];
+        if (n < 0 || (n > 0 && count > SPYI_MOST_BYTES / n)) return -1;
+        if (n == 0) empty = true;
+        else count *= n;
     }
-    if (empty) return 0;
+    return empty ? 0 : count;
+}
+
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type) {
+    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
+    int64_t element = (int64_t)(host > device ? host : device), count = spyi_shape_count(shape);
+    return count >= 0 && (element == 0 || count <= SPYI_MOST_BYTES / element);
+}
+
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error) {
+    spyi_text_add(error, "%s ", name);
+    spyi_shape_text(shape, error);
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (count > ((int64_t)1 << 62) / shape->dims[i]) return -1;
-        count *= shape->dims[i];
+        if (shape->dims[i] >= 0) continue;
+        spyi_text_add(error, " has the negative size %lld in dimension %u", (long long)shape->dims[i], i);
+        return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return count;
+    spyi_text_add(error, " of %s is more than 2^60 bytes, the most that a shape may stand for",
+                  type->display);
+    return SPY_ERROR_OUT_OF_RANGE;
 }
 
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape) {
@@ -123,11 +142,8 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
     int64_t count = spyi_shape_count(shape);
     uint64_t element = spyi_type_device_stride(type);
     *status = SPY_OK;
-    if (count > (int64_t)(((uint64_t)1 << 62) / element)) {
-        *status = SPY_ERROR_OUT_OF_DEVICE_MEMORY;
-        spyi_text_add(error, "a tensor of shape ");
-        spyi_shape_text(shape, error);
-        spyi_text_add(error, " of %s does not fit into any memory", type->display);
+    if (!spyi_shape_holds(shape, type)) {
+        *status = spyi_fail_too_large(shape, type, "a tensor of shape", error);
         return NULL;
     }
     spyi_storage *storage =
@@ -178,13 +194,21 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                       "%s: module is not a living module of this device", function);
             return NULL;
         }
-        found = spyi_unit_find_type(module->unit, type);
+        found = spyi_module_type(module, type);
     }
     if (!found) {
+        spyi_near near_names;
+        spyi_text text = { NULL, 0, 0 };
+        memset(&near_names, 0, sizeof near_names);
+        near_names.wanted = type;
+        if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
+        spyi_near_text(&near_names, &text);
         spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module ? "%s: type '%s' is not known to module '%s'"
-                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
-                  function, type, module ? module->name : "");
+                  module
+                      ? "%s: type '%s' is not known to module '%s'%s"
+                      : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  function, type, module ? module->name : "", spyi_text_str(&text));
+        spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
@@ -221,18 +245,22 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
     spy_shape shape;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
-    else if (spyi_shape_count(&desc->shape) < 0)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements",
-                  function);
     else if (desc->data && desc->zeroed)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected desc.data or desc.zeroed, got both",
                   function);
     else if (spyi_desc_like(device, desc, function, &shape, &type) && !type)
         type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    if (type && !spyi_shape_holds(&shape, type)) {
+        status = spyi_fail_too_large(&shape, type, "desc.shape", &error);
+        spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
+        type = NULL;
+    }
     if (type) {
         uint64_t bytes = (uint64_t)spyi_shape_count(&shape) * spyi_type_host_stride(type);
         if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
@@ -285,7 +313,7 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
 SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
                                        size_t size_bytes, spyi_text *error) {
     size_t stride = spyi_type_host_stride(tensor->type);
-    uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
+    uint64_t needed = (uint64_t)count * stride;
     if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
         if (count == tensor->element_count) {
             spyi_text_add(error, "a tensor ");
@@ -316,7 +344,10 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
         status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
         if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-        else if (!upload) spyi_print_deliver(device);
+        else if (!upload) {
+            spyi_print_deliver(device);
+            status = spyi_bounds_report(device, function);
+        }
     }
     spyi_leave(device);
     return status;
@@ -347,8 +378,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     spy_tensor_info info;
     memset(&info, 0, sizeof info);
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
-                  "spy_get_tensor_info: the tensor %s", tensor ? "has been released" : "is NULL");
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, "spy_get_tensor_info");
         return info;
     }
     const spyi_type *type = tensor->type;
@@ -369,14 +399,24 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
-    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK ||
-        spyi_shape_count(&desc->shape) < 0) {
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
+    if (problem) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        return NULL;
+    }
+    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: expected a desc with a valid shape and without data, like and zeroed", function);
         return NULL;
     }
     const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
     if (!type) return NULL;
+    if (!spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
+        return NULL;
+    }
     uint64_t stride = spyi_type_device_stride(type);
     uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
     if (needed > size || offset % type->device_align) {
@@ -400,7 +440,8 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     tensor->offset_bytes = offset;
     tensor->label = spyi_strdup(desc->label);
     spyi_tensor_measure(tensor);
-    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) || spyi_gradients_make(tensor, desc, function))
+    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) ||
+        spyi_gradients_make(tensor, desc, function))
         return tensor;
     spyi_tensor_unlink(tensor);
     spyi_tensor_free(tensor);
@@ -410,8 +451,7 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes) {
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s",
-                  function, tensor ? "has been released" : "is NULL");
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, function);
         return false;
     }
     *chunk = tensor->storage->chunk;

@@ -27,18 +27,20 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
             end = (int64_t)parent->end_bytes;
     int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
-    if (spyi_shape_count(&desc->shape) == 0 && lowest >= -limit && lowest <= limit)
-        return true; // touches nothing
+    int64_t longest =
+        SPYI_MOST_BYTES / stride_bytes; // no stride is longer, though no step of it is ever taken
+    bool empty = spyi_shape_count(&desc->shape) == 0;
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
         int64_t n = desc->shape.dims[i], stride = strides->dims[i];
-        if (n <= 1) continue;
+        inside = stride >= -longest && stride <= longest;
+        if (n <= 1 || empty) continue;
         inside = stride >= -limit && stride <= limit && (stride == 0 || n - 1 <= limit);
         if (inside && stride > 0) highest += (n - 1) * stride;
         if (inside && stride < 0) lowest += (n - 1) * stride;
         inside = inside && lowest >= -limit && highest <= limit;
     }
-    if (inside && first + lowest * stride_bytes >= begin && first + (highest + 1) * stride_bytes <= end)
+    if (inside && first + lowest * stride_bytes >= begin && first + (highest + !empty) * stride_bytes <= end)
         return true;
     spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
     spyi_shape_text(&desc->shape, &view);
@@ -60,9 +62,12 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    else if (desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape is not valid", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+    else if (desc->shape.rank > SPY_MAX_RANK)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
+                  function, desc->shape.rank, SPY_MAX_RANK);
     else if (desc->strides.rank && desc->strides.rank != desc->shape.rank)
         spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function,
                   desc->shape.rank, desc->strides.rank);
@@ -73,6 +78,12 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
                   (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        type = NULL;
+    }
+    if (type && !spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
         type = NULL;
     }
     if (type) {
@@ -96,8 +107,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
-    bool fits =
-        shape.rank <= SPY_MAX_RANK && spyi_shape_count(&shape) >= 0 && shape.rank >= tensor->shape.rank;
+    bool valid = shape.rank <= SPY_MAX_RANK && spyi_shape_holds(&shape, tensor->type);
+    bool fits = valid && shape.rank >= tensor->shape.rank;
     uint32_t lead = fits ? shape.rank - tensor->shape.rank : 0;
     for (uint32_t i = 0; fits && i < tensor->shape.rank; i++)
         fits = tensor->shape.dims[i] == 1 || tensor->shape.dims[i] == shape.dims[lead + i];
@@ -106,6 +117,7 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
         spyi_shape_text(&tensor->shape, &text);
         spyi_text_add(&text, " cannot be broadcast to ");
         if (shape.rank > SPY_MAX_RANK) spyi_text_add(&text, "rank %u", shape.rank);
+        else if (!valid) (void)spyi_fail_too_large(&shape, tensor->type, "shape:", &text);
         else spyi_shape_text(&shape, &text);
         spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
     } else {

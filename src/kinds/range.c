@@ -47,7 +47,8 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
     spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
     bool good = step != 0 && start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN &&
                 stop <= INT32_MAX && step >= INT32_MIN && step <= INT32_MAX;
-    int64_t distance = good ? (step > 0 ? stop - start : start - stop) : 0, size = step > 0 ? step : -step;
+    int64_t distance = !good ? 0 : step > 0 ? stop - start : start - stop;
+    int64_t size = !good ? 1 : step > 0 ? step : -step;
     arg.dims[SPYI_RANGE_COUNT] = !good ? -2 : distance <= 0 ? 0 : (distance + size - 1) / size;
     arg.dims[SPYI_RANGE_START] = start;
     arg.dims[SPYI_RANGE_STEP] = step;

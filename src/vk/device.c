@@ -153,6 +153,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
         enabled[i] = true;
     }
     memcpy(gpu->adapter.features, enabled, sizeof enabled);
+    spyi_vk_fill_info(&gpu->adapter);
     gpu->device = (VkDevice)engine->device;
     gpu->queue = (VkQueue)engine->queue;
     gpu->queue_family = engine->queue_family;
@@ -164,16 +165,25 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// volk's loader of device tables reads a global; the lock makes it ours for a moment, and it is left as it
-// was.
-static void spyi_vk_load_table(spyi_vk_gpu *gpu) {
-    PFN_vkGetDeviceProcAddr before;
-    spyi_global_lock();
-    before = vkGetDeviceProcAddr;
-    vkGetDeviceProcAddr = gpu->instance.GetDeviceProcAddr;
-    volkLoadDeviceTable(&gpu->vk, gpu->device);
-    vkGetDeviceProcAddr = before;
-    spyi_global_unlock();
+// Fills the table of the device's functions. After an error there is no device.
+static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
+    const char *missing = NULL;
+    PFN_vkDestroyDevice destroy;
+#define SPYI_VK_LOAD(name) gpu->vk.name = (PFN_##name)gpu->instance.GetDeviceProcAddr(gpu->device, #name);
+#define SPYI_VK_LOAD_NEEDED(name)                                                                            \
+    SPYI_VK_LOAD(name)                                                                                       \
+    if (gpu->vk.name == NULL) missing = #name;
+    SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_LOAD_NEEDED)
+    SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(SPYI_VK_LOAD)
+#undef SPYI_VK_LOAD_NEEDED
+#undef SPYI_VK_LOAD
+    if (missing == NULL) return SPY_OK;
+    spyi_text_add(error, "vkGetDeviceProcAddr of '%s' does not know %s; Vulkan 1.2 is needed",
+                  gpu->adapter.info.name, missing);
+    destroy = gpu->vk.vkDestroyDevice;
+    if (gpu->owned && destroy != NULL) destroy(gpu->device, NULL);
+    gpu->device = VK_NULL_HANDLE;
+    return SPY_ERROR_NO_DEVICE;
 }
 
 // What typed buffers can have as elements.
@@ -232,8 +242,12 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
     VkPipelineCacheCreateInfo cache;
     VkResult result;
-    spy_status status =
-        spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
+    spy_status status;
+    if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
+        spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_vk_desc, engine));
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
     if (status != SPY_OK) return status;
     if (engine != NULL && engine->device != NULL) {
         status = spyi_vk_use_engine(gpu, engine, error);
@@ -241,8 +255,8 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         status = spyi_vk_choose_adapter(&gpu->instance, desc, &gpu->adapter, error);
         if (status == SPY_OK) status = spyi_vk_make_device(gpu, error);
     }
+    if (status == SPY_OK) status = spyi_vk_load_functions(gpu, error);
     if (status != SPY_OK) return status;
-    spyi_vk_load_table(gpu);
     if (gpu->owned) {
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
@@ -285,7 +299,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
 SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_context *ctx = gpu->base.ctx;
-    if (gpu->device != VK_NULL_HANDLE && gpu->vk.vkDestroyDevice != NULL) {
+    if (gpu->device != VK_NULL_HANDLE) {
         spyi_vk_wait_idle(gpu);
         spyi_vk_destroy_staging(gpu);
         spyi_vk_destroy_submit_objects(gpu);

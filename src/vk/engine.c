@@ -1,26 +1,192 @@
-// Bringing one's own: recording into an engine's command buffer, its semaphores, tensors over its buffers.
+// Bringing one's own: recordings into an engine's command buffers, its semaphores, tensors over its buffers.
 #include "vk/internal.h"
 
+// >>recordings
+//
+// An id is a serial number and, above it, a tag that tells one device's ids from another's. Recordings are reported in
+// the order in which they were begun, which is the order in which the engine submits them: the first in the list is the
+// oldest, and what waits for it has the lowest number.
+
+#define SPYI_VK_SERIAL_BITS 48u
+#define SPYI_VK_MANY_RECORDINGS 64u // unfinished ones, at which the engine is asked whether it reports them
+
+static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
+    gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;
+}
+
+// Set when the first recording begins, so that a device without any takes no look at the clock.
+static uint64_t spyi_vk_make_tag(const spyi_vk_gpu *gpu) {
+    uint64_t seed[2];
+    seed[0] = (uint64_t)(uintptr_t)gpu;
+    seed[1] = spyi_time_ns();
+    return (spyi_hash(seed, sizeof seed, 0) << SPYI_VK_SERIAL_BITS) | ((uint64_t)1 << 63);
+}
+
+static spyi_vk_recording *spyi_vk_new_recording(spyi_vk_gpu *gpu) {
+    spyi_vk_recording *recording = gpu->free_recordings;
+    if (recording != NULL) gpu->free_recordings = recording->next;
+    else recording = (spyi_vk_recording *)spyi_allocate(gpu->base.ctx, sizeof *recording);
+    if (recording != NULL) SPYI_VK_ZERO(*recording);
+    return recording;
+}
+
 // Our own work so far is submitted first, so that it comes before what the engine will submit.
-SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error) {
-    // A number stands for work in one command buffer only: an empty submission closes it.
-    spy_status status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
+                                           spyi_text *error) {
+    spyi_vk_recording *recording;
+    spy_status status;
+    *id = 0;
+    if (commands == VK_NULL_HANDLE) {
+        spyi_text_add(error, "command_buffer: expected a VkCommandBuffer, got NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (gpu->external != VK_NULL_HANDLE) {
+        spyi_text_add(error, "recording %llu has not ended: call spy_vk_end_recording() before the next one",
+                      (unsigned long long)gpu->recording_serial);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     if (status != SPY_OK) return status;
+    recording = spyi_vk_new_recording(gpu);
+    if (recording == NULL) {
+        spyi_text_add(error, "no host memory for a recording");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (gpu->recording_tag == 0) gpu->recording_tag = spyi_vk_make_tag(gpu);
+    recording->serial = ++gpu->recording_serial;
+    recording->first = gpu->open;
+    if (gpu->last_recording != NULL) gpu->last_recording->next = recording;
+    else gpu->first_recording = recording;
+    gpu->last_recording = recording;
     gpu->external = commands;
-    gpu->base.deferred = commands != VK_NULL_HANDLE || gpu->external_number != 0;
     gpu->commands = VK_NULL_HANDLE;
+    gpu->base.recording = true;
+    spyi_vk_note_recordings(gpu);
+    if (++gpu->base.stats.recordings == SPYI_VK_MANY_RECORDINGS) {
+        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+                  "%u recordings have not been reported as executed, the oldest is number %llu: call "
+                  "spy_vk_recording_finished() once the fence of a submission has been signalled, or their "
+                  "memory stays in use",
+                  SPYI_VK_MANY_RECORDINGS, (unsigned long long)gpu->first_recording->serial);
+    }
+    *id = gpu->recording_tag | recording->serial;
+    return SPY_OK;
+}
+
+// The host reads mapped memory without a further command, so the writes are made available to it here.
+static void spyi_vk_recording_barrier(spyi_vk_gpu *gpu) {
+    const spyi_vk_recording *recording = gpu->last_recording;
+    if (recording->used && gpu->base.limits.unified_memory) spyi_vk_host_barrier(gpu, gpu->external);
+}
+
+SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
+    if (gpu->external == VK_NULL_HANDLE) {
+        spyi_text_add(error, "no recording has begun: call spy_vk_begin_recording() first");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_vk_recording_barrier(gpu);
+    gpu->last_recording->last = gpu->open++;
+    gpu->external = VK_NULL_HANDLE;
+    gpu->external_used = false;
+    gpu->commands = VK_NULL_HANDLE;
+    gpu->base.recording = false;
+    gpu->work_bytes = 0;
     gpu->next_poll_ns = 0;
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error) {
-    // What was recorded since the last submission has been executed too, so its number may come.
-    spy_status status = gpu->external_used ? spyi_vk_submit((spyi_gpu *)(void *)gpu, error) : SPY_OK;
-    gpu->external_number = 0;
-    gpu->base.deferred = gpu->external != VK_NULL_HANDLE;
-    spyi_vk_return_pages(gpu, &gpu->external_pages);
-    return status;
+// What is wrong with an id that is not that of the oldest recording.
+static void spyi_vk_explain_id(const spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
+    const spyi_vk_recording *oldest = gpu->first_recording;
+    unsigned long long serial = (unsigned long long)(id & (((uint64_t)1 << SPYI_VK_SERIAL_BITS) - 1));
+    uint64_t tag = id - serial;
+    if (id == 0) {
+        spyi_text_add(
+            error,
+            "id: 0 is what a spy_vk_begin_recording() that failed returns; expected the id of a recording");
+    } else if (tag != gpu->recording_tag || tag == 0) {
+        spyi_text_add(
+            error,
+            "id: 0x%llx is not the id of a recording of device '%s': it is another device's, or was not "
+            "returned by spy_vk_begin_recording()",
+            (unsigned long long)id, gpu->base.ctx->label);
+    } else if (serial > gpu->recording_serial || serial == 0) {
+        spyi_text_add(error, "id: recording %llu has not been begun; the last one was %llu", serial,
+                      (unsigned long long)gpu->recording_serial);
+    } else if (oldest == NULL || serial < oldest->serial) {
+        spyi_text_add(error, "id: recording %llu has been reported as finished before", serial);
+    } else if (serial == gpu->recording_serial && gpu->external != VK_NULL_HANDLE) {
+        spyi_text_add(
+            error,
+            "id: recording %llu is still being recorded: call spy_vk_end_recording(), and report it "
+            "when its command buffer has been executed",
+            serial);
+    } else {
+        spyi_text_add(
+            error,
+            "id: recording %llu cannot be finished before recording %llu, which was begun earlier and "
+            "has not been reported; report recordings in their order, and also one whose command "
+            "buffer was thrown away instead of submitted",
+            serial, (unsigned long long)oldest->serial);
+    }
 }
+
+SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
+    spyi_vk_recording *oldest = gpu->first_recording;
+    const spyi_vk_page *page;
+    if (oldest == NULL || oldest->last == 0 || id != (gpu->recording_tag | oldest->serial)) {
+        spyi_vk_explain_id(gpu, id, error);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    gpu->first_recording = oldest->next;
+    if (gpu->first_recording == NULL) gpu->last_recording = NULL;
+    for (page = oldest->pages; page != NULL; page = page->next)
+        gpu->base.stats.recording_bytes -= page->chunk.size;
+    gpu->base.stats.recordings--;
+    spyi_vk_return_pages(gpu, &oldest->pages);
+    oldest->next = gpu->free_recordings;
+    gpu->free_recordings = oldest;
+    spyi_vk_note_recordings(gpu);
+    return SPY_OK;
+}
+
+SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error) {
+    const spyi_vk_recording *recording = gpu->first_recording;
+    while (recording != NULL &&
+           (number < recording->first || (recording->last != 0 && number > recording->last)))
+        recording = recording->next;
+    if (recording == NULL) return false;
+    spyi_text_add(
+        error,
+        "the work is in recording %llu, into a command buffer of the engine, which has not been reported as "
+        "executed: call spy_vk_recording_finished() with its id once its fence has been signalled",
+        (unsigned long long)recording->serial);
+    return true;
+}
+
+// The queue is idle: nothing that was submitted uses their memory any more.
+SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
+    spyi_vk_recording *next, *recording;
+    if (gpu->first_recording != NULL) {
+        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+                  "spy_release_device: %llu recordings have not been reported as executed, the first is "
+                  "number %llu; their "
+                  "command buffers must not be submitted any more",
+                  (unsigned long long)gpu->base.stats.recordings,
+                  (unsigned long long)gpu->first_recording->serial);
+    }
+    for (recording = gpu->first_recording; recording != NULL; recording = next) {
+        next = recording->next;
+        spyi_vk_free_pages(gpu, &recording->pages);
+        spyi_free(gpu->base.ctx, recording, sizeof *recording);
+    }
+    for (recording = gpu->free_recordings; recording != NULL; recording = next) {
+        next = recording->next;
+        spyi_free(gpu->base.ctx, recording, sizeof *recording);
+    }
+}
+
+// >>semaphores
 
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error) {
@@ -49,31 +215,51 @@ static spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
     return gpu;
 }
 
-static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
-                                spyi_text *error) {
+static spy_status spyi_vk_told(spyi_vk_gpu *gpu, const char *function, spy_status status, spyi_text *error) {
     if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(error));
     spyi_text_free(error);
+    return status;
+}
+
+static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
+                                spyi_text *error) {
+    (void)spyi_vk_told(gpu, function, status, error);
     spyi_leave(device);
     return status;
 }
 
-spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer) {
-    static const char function[] = "spy_vk_set_command_buffer";
+spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer) {
+    static const char function[] = "spy_vk_begin_recording";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
     spyi_text error;
+    uint64_t id = 0;
     memset(&error, 0, sizeof error);
-    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function,
-                         spyi_vk_use_commands(gpu, (VkCommandBuffer)command_buffer, &error), &error);
+    if (gpu == NULL) return 0;
+    (void)spyi_vk_leave(device, gpu, function,
+                        spyi_vk_begin_recording(gpu, (VkCommandBuffer)command_buffer, &id, &error), &error);
+    return id;
 }
 
-spy_status spy_vk_external_submit_finished(spy_device *device) {
-    static const char function[] = "spy_vk_external_submit_finished";
+spy_status spy_vk_end_recording(spy_device *device) {
+    static const char function[] = "spy_vk_end_recording";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_external_finished(gpu, &error), &error);
+    return spyi_vk_leave(device, gpu, function, spyi_vk_end_recording(gpu, &error), &error);
+}
+
+spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id) {
+    static const char function[] = "spy_vk_recording_finished";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    spy_status status;
+    memset(&error, 0, sizeof error);
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    status = spyi_vk_told(gpu, function, spyi_vk_finish_recording(gpu, id, &error), &error);
+    if (status == SPY_OK) status = spyi_recording_reported(device, function);
+    spyi_leave(device);
+    return status;
 }
 
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {

@@ -182,10 +182,18 @@ static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint3
     if (c->need == SPYI_VK_NEED_SUBGROUP) there = (adapter->subgroup_operations & c->value) != 0;
     if (c->need == SPYI_VK_NEED_FLOAT) there = adapter->float_controls[c->value];
     if (there) return SPY_OK;
-    spyi_text_add(error, "the kernel needs %s, which the device '%s' lacks", c->name, adapter->info.name);
-    if (c->need == SPYI_VK_NEED_FEATURE) {
-        spyi_text_add(error, " (Vulkan feature %s)", spyi_vk_feature_entries[c->value].name);
+    if (c->need == SPYI_VK_NEED_FEATURE && (adapter->supported[c->value] || adapter->supported[c->other])) {
+        uint32_t has = adapter->supported[c->value] ? c->value : c->other;
+        spyi_text_add(error,
+                      "the kernel needs %s; the device '%s' supports it, but it was not enabled: make the "
+                      "VkDevice with "
+                      "the feature %s and name it in spy_vk_desc.enabled_features",
+                      c->name, adapter->info.name, spyi_vk_feature_entries[has].name);
+        return SPY_ERROR_UNSUPPORTED;
     }
+    spyi_text_add(error, "the kernel needs %s, which the device '%s' lacks", c->name, adapter->info.name);
+    if (c->need == SPYI_VK_NEED_FEATURE)
+        spyi_text_add(error, " (Vulkan feature %s)", spyi_vk_feature_entries[c->value].name);
     return SPY_ERROR_UNSUPPORTED;
 }
 

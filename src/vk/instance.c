@@ -320,7 +320,7 @@ static void spyi_vk_query_features(const spyi_vk_instance *instance, spyi_vk_ada
     for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
         VkBool32 value;
         memcpy(&value, (const char *)&set + spyi_vk_feature_offset(i), sizeof value);
-        adapter->features[i] = value != VK_FALSE;
+        adapter->features[i] = adapter->supported[i] = value != VK_FALSE;
     }
 }
 
@@ -356,11 +356,12 @@ static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_a
     (void)snprintf(info->driver, sizeof info->driver, "%.120s %.120s", v12.driverName, v12.driverInfo);
 }
 
-static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
+SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
     spy_device_info *info = &adapter->info;
     const VkPhysicalDeviceLimits *limits = &adapter->limits;
     const bool *f = adapter->features;
     uint32_t i;
+    info->features = 0;
     if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess])
         info->features |= SPY_FEATURE_FLOAT16;
     if (f[SPYI_VK_FEATURE_shaderFloat64]) info->features |= SPY_FEATURE_FLOAT64;

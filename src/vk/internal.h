@@ -6,7 +6,7 @@
 
 #include "api/vk.h"
 #include "backend/backend.h"
-#include "vk/volk_private.h"
+#include "vk/functions.h"
 
 #if UINTPTR_MAX < UINT64_MAX
 #error "slangpy_vk.h needs a 64-bit target: Vulkan's handles are pointers there"
@@ -25,6 +25,7 @@
 #define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
 #define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
+#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
 #define SPYI_VK_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
@@ -105,6 +106,8 @@ typedef enum spyi_vk_feature {
         SPYI_VK_FEATURE_COUNT
 } spyi_vk_feature;
 
+typedef char spyi_vk_features_fit[SPYI_VK_FEATURE_COUNT <= SPY_VK_MAX_FEATURES ? 1 : -1];
+
 // The names are macros of vulkan_core.h with the value 1: use them with # and ## only.
 typedef enum spyi_vk_extension {
 #define SPYI_VK_EXTENSION_ENUM(name) SPYI_##name,
@@ -125,19 +128,6 @@ typedef struct spyi_vk_feature_set {
 } spyi_vk_feature_set;
 
 // >>instance
-#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
-    X(DestroyInstance)                                                                                       \
-    X(EnumeratePhysicalDevices)                                                                              \
-    X(EnumerateDeviceExtensionProperties)                                                                    \
-    X(GetPhysicalDeviceProperties)                                                                           \
-    X(GetPhysicalDeviceProperties2)                                                                          \
-    X(GetPhysicalDeviceFeatures2)                                                                            \
-    X(GetPhysicalDeviceFormatProperties)                                                                     \
-    X(GetPhysicalDeviceMemoryProperties)                                                                     \
-    X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
-    X(CreateDevice)                                                                                          \
-    X(GetDeviceProcAddr)
-
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
     void *library; // NULL: the engine's
@@ -170,7 +160,9 @@ typedef struct spyi_vk_adapter {
     uint32_t queue_family;
     uint32_t lane_family; // of the downloads' queue; queue_family: none of its own
     uint32_t timestamp_bits;
-    bool features[SPYI_VK_FEATURE_COUNT]; // what it has; in spyi_vk_gpu: what is enabled
+    bool features
+        [SPYI_VK_FEATURE_COUNT]; // that kernels may use: of an engine's device those that it has enabled
+    bool supported[SPYI_VK_FEATURE_COUNT]; // that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
     bool float_controls[5]; // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
     spy_device_info info;
@@ -242,9 +234,19 @@ typedef struct spyi_vk_kernel {
     char label[64]; // cut off
 } spyi_vk_kernel;
 
+// What was recorded into an engine's command buffer between one begin and its end, with the memory that must live until
+// the engine has reported it as executed. It has the batch numbers first to last for itself.
+typedef struct spyi_vk_recording {
+    struct spyi_vk_recording *next; // that was begun after it
+    uint64_t serial;                // counts from 1; part of its id
+    uint64_t first, last;           // last is 0 until it has ended
+    bool used;                      // something was recorded
+    spyi_vk_page *pages;
+} spyi_vk_recording;
+
 typedef struct spyi_vk_gpu {
     spyi_gpu_base base; // first
-    struct VolkDeviceTable vk;
+    spyi_vk_functions vk;
     VkDevice device;
     VkQueue queue;
     uint32_t queue_family, lane_family;
@@ -252,24 +254,30 @@ typedef struct spyi_vk_gpu {
     bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
-    // Recording. `open` is the number of the batch being recorded, so open - 1 is the last one submitted.
+    // Recording. `open` is the number of the batch being recorded. Numbers below it are our submitted batches and an
+    // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
     VkCommandBuffer commands; // to record into; NULL: none begun
     spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
     uint64_t open;
-    uint64_t finished;     // as last seen
+    uint64_t submitted;    // the last of our own batches
+    uint64_t finished;     // our own batches up to here, as last seen
     uint32_t work;         // operations in the open batch
     size_t work_bytes;     // in its pages
     uint64_t next_poll_ns; // not before then: look whether the queue is idle
     spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
+    size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
-    // An engine's command buffer, instead of ours.
-    VkCommandBuffer external; // NULL: none set
-    bool external_used;       // the open batch's number stands for work in it
-    uint64_t external_number; // first number whose work may be in one that has not been executed; 0: none
-    spyi_vk_page *external_pages;
+    // An engine's command buffers, instead of ours.
+    VkCommandBuffer external;           // that is being recorded into; NULL: none
+    bool external_used;                 // the open batch's number stands for work in it
+    spyi_vk_recording *first_recording; // not reported as executed, oldest first
+    spyi_vk_recording *last_recording;
+    spyi_vk_recording *free_recordings; // to be used again
+    uint64_t recording_serial;          // of the last one that was begun
+    uint64_t recording_tag;             // upper bits of this device's ids
     spyi_vk_semaphores waits, signals; // of the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
@@ -325,6 +333,8 @@ SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, cons
                                           spyi_vk_adapter *adapter, spyi_text *error);
 SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
                                    spyi_vk_adapter *adapter);
+// What the user sees of its features and limits, from the rest.
+SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter);
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
 
 // >>device.c
@@ -343,7 +353,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                           spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes that live as long as the batch (external: the engine's command buffer).
+// `size` bytes that live as long as the batch, or the engine's recording.
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
@@ -401,10 +411,14 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine 
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
+// The last of our own batches up to `number`: what the timeline counts to. 0: there is none.
+SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error);
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
+// What has been recorded into `commands` is made available to the host.
+SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
 SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
@@ -414,8 +428,14 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk 
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
 // >>engine.c: the parts of the public functions that need no spy_device
-SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error);
-SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
+                                           spyi_text *error);
+SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_text *error);
+// Whether work with this number is in an engine's command buffer that has not been reported as executed; if so the error
+// names it.
+SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error);
+SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu);
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error);
 

@@ -131,6 +131,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
         return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
     }
     gpu->base.stats.driver_allocations++;
+    gpu->base.stats.driver_bytes += chunk->size;
     spyi_vk_set_name(gpu, VK_OBJECT_TYPE_BUFFER, chunk->handle, label);
     return SPY_OK;
 }
@@ -149,23 +150,37 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     if (chunk->memory != NULL) { // imported ones are the engine's
         gpu->vk.vkDestroyBuffer(gpu->device, (VkBuffer)chunk->handle, NULL);
         gpu->vk.vkFreeMemory(gpu->device, (VkDeviceMemory)chunk->memory, NULL);
+        gpu->base.stats.driver_bytes -= chunk->size;
     }
     memset(chunk, 0, sizeof *chunk);
 }
 
 // >>pages
 
+// A free page with room for `size` bytes that is not much larger than that; NULL: there is none.
+static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
+    size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
+    spyi_vk_page **at;
+    for (at = &gpu->free_pages; *at != NULL; at = &(*at)->next) {
+        spyi_vk_page *page = *at;
+        if (page->chunk.size < size || page->chunk.size > most) continue;
+        *at = page->next;
+        gpu->free_page_bytes -= page->chunk.size;
+        return page;
+    }
+    return NULL;
+}
+
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **out,
                                       size_t *offset, spyi_text *error) {
-    spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
+    bool external = gpu->external != VK_NULL_HANDLE;
+    spyi_vk_page **list = external ? &gpu->last_recording->pages : &gpu->batch->pages;
     spyi_vk_page *page = *list;
     size_t rounded = spyi_align(size, 16), at = page != NULL ? spyi_align(page->used, alignment) : 0;
     spy_status status;
     if (page == NULL || page->chunk.size < at + rounded) {
-        if (rounded <= SPYI_VK_PAGE_SIZE && gpu->free_pages != NULL) {
-            page = gpu->free_pages;
-            gpu->free_pages = page->next;
-        } else {
+        page = spyi_vk_reuse_page(gpu, rounded);
+        if (page == NULL) {
             page = (spyi_vk_page *)spyi_allocate(gpu->base.ctx, sizeof *page);
             if (page == NULL) {
                 spyi_text_add(error, "no host memory for a page of parameters");
@@ -182,6 +197,7 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
         at = 0;
         page->next = *list;
         *list = page;
+        if (external) gpu->base.stats.recording_bytes += page->chunk.size;
     }
     *out = page;
     *offset = at;
@@ -233,18 +249,19 @@ static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
-// Their work has been executed. Larger ones than usual were for one upload only.
+// Their work has been executed.
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
     while (*pages != NULL) {
         spyi_vk_page *page = *pages;
         *pages = page->next;
         spyi_vk_free_views(gpu, page);
-        if (page->chunk.size > SPYI_VK_PAGE_SIZE) {
+        if (gpu->free_page_bytes + page->chunk.size > SPYI_VK_PAGES_KEPT) {
             spyi_vk_free_page(gpu, page);
             continue;
         }
         page->next = gpu->free_pages;
         gpu->free_pages = page;
+        gpu->free_page_bytes += page->chunk.size;
     }
 }
 

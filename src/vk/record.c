@@ -71,7 +71,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
         gpu->external_used = true;
-        if (gpu->external_number == 0) gpu->external_number = gpu->open;
+        gpu->last_recording->used = true;
         return SPY_OK;
     }
     if (++gpu->work >= SPYI_VK_BATCH_WORK || gpu->work_bytes >= SPYI_VK_BATCH_BYTES) {

@@ -6,21 +6,40 @@ SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) {
     return ((spyi_vk_gpu *)(void *)base)->open;
 }
 
+// Our own batches up to `number` have finished. Behind the last one there are only an engine's recordings.
+static void spyi_vk_note_finished(spyi_vk_gpu *gpu, uint64_t number) {
+    if (number >= gpu->submitted) number = gpu->open - 1;
+    if (number > gpu->finished) gpu->finished = number;
+}
+
 SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     uint64_t value = 0;
     if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
-    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
-        value > gpu->finished && value < gpu->open) { // a lost device may report anything
-        gpu->finished = value;
+    if (gpu->finished >= gpu->submitted) {
+        spyi_vk_note_finished(gpu, gpu->finished);
+    } else if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
+               value < gpu->open) { // a lost device may report anything
+        spyi_vk_note_finished(gpu, value);
     }
     return gpu->finished;
+}
+
+// Batches that are not in a slot any more have finished.
+SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
+    uint64_t own = 0;
+    uint32_t i;
+    if (number >= gpu->submitted) return gpu->submitted;
+    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+        if (gpu->batches[i].number <= number && gpu->batches[i].number > own) own = gpu->batches[i].number;
+    }
+    return own;
 }
 
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint64_t finished =
         gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
-    if (gpu->external_number != 0 && finished >= gpu->external_number) finished = gpu->external_number - 1;
+    if (gpu->base.held_from != 0 && finished >= gpu->base.held_from) finished = gpu->base.held_from - 1;
     return finished;
 }
 
@@ -68,13 +87,13 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
 }
 
 // Results in mapped memory are read after a wait: that needs the writes made available to the host.
-static void spyi_vk_host_barrier(spyi_vk_gpu *gpu) {
+SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT;
-    gpu->vk.vkCmdPipelineBarrier(gpu->batch->commands,
+    gpu->vk.vkCmdPipelineBarrier(commands,
                                  VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
@@ -85,7 +104,7 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
     memset(&ignored, 0, sizeof ignored);
-    if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->open - 1, UINT64_MAX, &ignored) == SPY_OK) {
+    if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->submitted, UINT64_MAX, &ignored) == SPY_OK) {
         SPYI_VK_ZERO(info);
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
         info.semaphore = gpu->timeline;
@@ -99,8 +118,11 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_vk_semaphores *signals = &gpu->signals;
     spy_status status = SPY_OK;
-    // An engine's signal and the number of work in its command buffer need a submission of their own.
-    if (gpu->batch == NULL && !gpu->external_used && signals->count == 0) return SPY_OK;
+    if (gpu->batch == NULL && signals->count == 0) { // an engine's signal needs a submission of its own
+        if (gpu->external_used) gpu->open++;
+        gpu->external_used = false;
+        return SPY_OK;
+    }
     if (gpu->lost) {
         spyi_text_add(error, "the device was lost earlier");
         return SPY_ERROR_DEVICE_LOST;
@@ -108,7 +130,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     if (gpu->batch != NULL) {
         VkResult result;
         spyi_vk_close_labels(gpu);
-        spyi_vk_host_barrier(gpu);
+        spyi_vk_host_barrier(gpu, gpu->batch->commands);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
         if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
     }
@@ -125,6 +147,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     signals->count = 0;
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
+    gpu->submitted = gpu->open;
     gpu->external_used = false;
     gpu->timing = false;
     gpu->work = 0;
@@ -174,9 +197,12 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
                                     spyi_text *error) {
     spy_status status;
     if (number <= gpu->finished) return SPY_OK;
-    status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
-    if (status != SPY_OK) return status;
-    if (number > gpu->finished) gpu->finished = number;
+    number = spyi_vk_own_number(gpu, number);
+    if (number > gpu->finished) {
+        status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
+        if (status != SPY_OK) return status;
+    }
+    spyi_vk_note_finished(gpu, number);
     if (gpu->finished + 1 == gpu->open)
         gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
     return SPY_OK;
@@ -184,17 +210,13 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
 
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    if (gpu->external_number != 0 && number >= gpu->external_number) {
-        spyi_text_add(
-            error,
-            "work was recorded into the engine's command buffer, which has not been reported as executed: "
-            "call spy_vk_external_submit_finished() then");
-        return SPY_ERROR_NOT_READY;
+    if (spyi_vk_is_held(gpu, number, error)) {
+        spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // what can be waited for
+        return status == SPY_OK ? SPY_ERROR_NOT_READY : status;
     }
     if (number >= gpu->open) {
         spy_status status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
-        if (number >= gpu->open) number = gpu->open - 1; // there was no work
     }
     return spyi_vk_wait_own(gpu, number, timeout_ns, error);
 }
@@ -266,7 +288,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
         gpu->vk.vkDestroyCommandPool(gpu->device, gpu->download[i].pool, NULL);
     }
     spyi_vk_free_pages(gpu, &gpu->free_pages);
-    spyi_vk_free_pages(gpu, &gpu->external_pages);
+    spyi_vk_destroy_recordings(gpu);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->marks, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);

@@ -8,7 +8,7 @@
 
 // Nothing recorded, nothing in flight: mapped memory may be written directly.
 static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
-    return gpu->batch == NULL && gpu->external_number == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
+    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
 }
 
 // Through a page, in order of work.
@@ -128,7 +128,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t
                 return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
             // Waiting costs less than copying twice through the memory that the work uses too. When an engine
             // still holds work back, waiting is not possible, and the data take the way of unmapped memory.
-            if (gpu->external_number != 0) {
+            if (gpu->base.held_from != 0) {
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
             {
@@ -150,6 +150,7 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
                                 uint64_t offset, size_t size, uint64_t after, spyi_text *error) {
     VkCommandBufferBeginInfo begin;
     spyi_vk_semaphores waits, signals;
+    uint64_t own = spyi_vk_own_number(gpu, after);
     VkMemoryBarrier barrier;
     VkBufferCopy region;
     VkResult result;
@@ -174,9 +175,9 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
     result = gpu->vk.vkEndCommandBuffer(staging->commands);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
-    waits.count = after > 0 ? 1 : 0;
+    waits.count = own > 0 ? 1 : 0;
     waits.handles[0] = gpu->timeline;
-    waits.values[0] = after;
+    waits.values[0] = own;
     signals.count = 1;
     signals.handles[0] = gpu->lane;
     signals.values[0] = gpu->lane_number + 1;
@@ -241,7 +242,8 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;
-    if (from->mapped != NULL || (gpu->external_number != 0 && after >= gpu->external_number)) {
+    if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
+    if (from->mapped != NULL) {
         status = spyi_vk_wait(base, after, UINT64_MAX, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
         return status;

@@ -74,7 +74,13 @@ static void test_missing_file(void **state) {
     memset(&d, 0, sizeof d);
     d.path = "/tmp/no such folder/none.slang";
     assert_null(spy_load_module(gpu_device, &d));
-    ERROR_ON(gpu_device, SPY_ERROR_IO, "spy_load_module", "/tmp/no such folder/none.slang");
+    ERROR_ON(gpu_device, SPY_ERROR_IO, "spy_load_module", "/tmp/no such folder/none.slang", "no such file");
+    const char *const folders[] = { "/tmp/first folder", "/tmp/second folder" };
+    d.path = "none.slang";
+    d.include_paths = folders;
+    d.include_path_count = 2;
+    assert_null(spy_load_module(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_IO, "none.slang", "no such file", "current folder", "/tmp/first folder, /tmp/second folder");
     d.path = "/tmp"; // a folder
     assert_null(spy_load_module(gpu_device, &d));
     spy_error e = spy_take_error(gpu_device);
@@ -101,7 +107,12 @@ static void test_broken_source(void **state) {
     assert_null(spy_load_module(gpu_device, &d));
     char place[64];
     snprintf(place, sizeof place, "%s:3", path); // file and line
-    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, place, "nonsense", "spy_load_module");
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, place, "nonsense", "spy_load_module", "\n        return x + nonsense;\n                   ^");
+    // The same when another module imports it.
+    char importer[128];
+    snprintf(importer, sizeof importer, "import \"%s\";\nfloat g(float x) { return x; }", path);
+    assert_null(gpu_module(gpu_device, "importer", importer));
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, place, "\n        return x + nonsense;\n                   ^");
     unlink(path);
     assert_null(gpu_module(gpu_device, "broken", "float f(\n"));
     ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "broken");
@@ -267,6 +278,67 @@ static void test_structs(void **state) {
     works();
 }
 
+// Declarations that exist, but that no kernel can name.
+static void test_unreachable_functions(void **state) {
+    NEEDS_DEVICE();
+    static const char *const privates[] = {
+        "module half_public;\nfloat f(float x) { return x; }\npublic float g(float x) { return f(x); }\n"
+        "public struct S { public float x; float m() { return x; } public float n() { return x; } }",
+        "float f(float x) { return x; }\npublic float g(float x) { return f(x); }\n"
+        "public struct S { public float x; float m() { return x; } public float n() { return x; } }",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        spy_module *m = MADE(spy_module, gpu_module(gpu_device, "half_public", privates[i]));
+        assert_null(spy_find_function(m, "f"));
+        ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "spy_find_function", "'f'", "'half_public'", "write `public`");
+        assert_null(spy_find_function(m, "S::m"));
+        ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "spy_find_function", "'S::m'", "write `public`");
+        assert_non_null(spy_find_function(m, "S::n"));
+        float y = 0;
+        OK(spy_call(spy_find_function(m, "g"), SPY_ARGS(spy_arg_f32("x", 3), spy_out_f32("_result", &y))));
+        assert_true(y == 3);
+        spy_release_module(m);
+    }
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "words", "float expand(float x) { return x; }\nfloat each(float x) { return x; }"));
+    assert_null(spy_find_function(m, "expand"));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "'expand' is a word of the Slang language", "another name");
+    assert_null(spy_find_function(m, "each"));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "'each' is a word of the Slang language", "another name");
+    spy_release_module(m);
+}
+
+// Of one name with a function of Slang's own: the user's come first.
+static void test_built_in_overloads(void **state) {
+    NEEDS_DEVICE();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "steps", "float step(float x, float y, float z) { return x; }"));
+    spy_status status = spy_call(spy_find_function(m, "step"), SPY_ARGS(spy_arg_f32("x", 1)));
+    assert_int_equal(status, SPY_ERROR_TYPE_MISMATCH);
+    spy_error e = spy_take_error(gpu_device);
+    const char *own = strstr(e.message, "float step(float x, float y, float z)"), *others = strstr(e.message, "Slang's own 'step'");
+    assert_non_null(own);
+    assert_true(others && others > own);
+    assert_null(strstr(e.message, "vector<T,N> step("));
+    float y = 0;
+    OK(spy_call(spy_find_function(m, "step"), SPY_ARGS(spy_arg_f32(NULL, 1), spy_arg_f32(NULL, 2), spy_out_f32("_result", &y)))); // Slang's
+    assert_true(y == 1);
+    spy_release_module(m);
+}
+
+static void test_dump_directory(void **state) {
+    NEEDS_DEVICE();
+    FAILS(SPY_ERROR_IO, spy_set_dump_directory(gpu_device, "/tmp/no such folder"), "spy_set_dump_directory", "/tmp/no such folder");
+    FAILS(SPY_ERROR_IO, spy_set_dump_directory(gpu_device, "/etc/hostname"), "spy_set_dump_directory", "/etc/hostname");
+    OK(spy_set_dump_directory(gpu_device, "/tmp"));
+    OK(spy_set_dump_directory(gpu_device, NULL));
+    (void)spy_take_error(NULL);
+    spy_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.backend = spy_vk_backend();
+    d.dump_directory = "/tmp/no such folder";
+    assert_null(spy_create_device(&d));
+    ERROR_ON(NULL, SPY_ERROR_IO, "spy_create_device", "desc.dump_directory", "/tmp/no such folder");
+}
+
 static void test_ambiguous(void **state) {
     NEEDS_DEVICE();
     float r = 7;
@@ -276,6 +348,71 @@ static void test_ambiguous(void **state) {
     assert_true(r == 7);
     OK(spy_call(fn("pick"), SPY_ARGS(spy_cast(spy_arg_f32(NULL, 1), "float"), spy_arg_f64(NULL, 1), spy_out_f32("_result", &r))));
     assert_true(r == 1);
+    works();
+}
+
+// >>structs that were not zeroed
+
+// All bytes are what memory may have held before: found before anything of it is used.
+#define GARBAGE(type, name)                                                                                  \
+    type name;                                                                                               \
+    memset(&name, 0xcc, sizeof name)
+#define NOT_ZEROED(type) "the " #type " was not zeroed", "`" #type " desc = { 0 };`"
+// Of an expression that gives an object or 0.
+#define GIVES_NONE(expression, type)                                                                         \
+    do {                                                                                                     \
+        assert_true(!(expression));                                                                          \
+        ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, NOT_ZEROED(type));                                  \
+    } while (0)
+
+static void test_not_zeroed(void **state) {
+    GARBAGE(spy_device_desc, device_desc);
+    GARBAGE(spy_vk_desc, vk_desc);
+    GARBAGE(spy_cuda_desc, cuda_desc);
+    GARBAGE(spy_module_desc, module_desc);
+    GARBAGE(spy_tensor_desc, tensor_desc);
+    GARBAGE(spy_view_desc, view_desc);
+    GARBAGE(spy_list_desc, list_desc);
+    GARBAGE(spy_prepare_desc, prepare_desc);
+    GARBAGE(spy_grid_desc, grid_desc);
+    GARBAGE(spy_random_desc, random_desc);
+    GARBAGE(spy_call_options, options);
+    spy_device_desc good;
+    spy_tensor *t = NULL;
+    spy_uint3 threads = { 1, 1, 1 };
+    float y = 7;
+    char text[2048];
+    (void)state;
+    assert_null(spy_create_device(&device_desc));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device: desc: ", NOT_ZEROED(spy_device_desc));
+    memset(&good, 0, sizeof good);
+    good.backend = spy_vk_backend();
+    good.backend_desc = &vk_desc;
+    assert_null(spy_create_device(&good));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device: desc.backend_desc: ", NOT_ZEROED(spy_vk_desc));
+    good.backend = spy_cuda_backend();
+    good.backend_desc = &cuda_desc;
+    assert_null(spy_create_device(&good));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device: desc.backend_desc: ", NOT_ZEROED(spy_cuda_desc));
+    if (!gpu_device) return;
+    GIVES_NONE(spy_load_module(gpu_device, &module_desc), spy_module_desc);
+    GIVES_NONE(spy_create_tensor(gpu_device, &tensor_desc), spy_tensor_desc);
+    GIVES_NONE(spy_create_view(ramp(4), &view_desc), spy_view_desc);
+    GIVES_NONE(spy_create_command_list(gpu_device, &list_desc), spy_list_desc);
+    GIVES_NONE(spy_prepare(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1)), &prepare_desc), spy_prepare_desc);
+    spy_args args = SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_out_f32("_result", &y));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn("add"), args, &options), "spy_call_with: add: its options: ", NOT_ZEROED(spy_call_options));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_time_call(fn("add"), args, &options, NULL), NOT_ZEROED(spy_call_options));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch(fn("add"), threads, args, &options), NOT_ZEROED(spy_call_options));
+    GIVES_NONE(spy_resolve(fn("add"), args, &options), spy_call_options);
+    memset(&prepare_desc, 0, sizeof prepare_desc);
+    prepare_desc.options = &options;
+    GIVES_NONE(spy_prepare(fn("add"), args, &prepare_desc), spy_call_options);
+    assert_true(spy_explain_call(fn("add"), args, &options, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "the spy_call_options was not zeroed"));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_grid("a", &grid_desc), spy_arg_f32("b", 1), spy_out_tensor("_result", &t))), "'a'", NOT_ZEROED(spy_grid_desc));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_rand_float("a", 0, 1, &random_desc), spy_arg_f32("b", 1), spy_out_tensor("_result", &t))), "'a'", NOT_ZEROED(spy_random_desc));
+    assert_true(y == 7 && !t);
     works();
 }
 
@@ -344,52 +481,115 @@ static void test_null(void **state) {
     uint64_t ns;
     spy_shape one = SPY_SHAPE(1);
     (void)spy_take_error(NULL);
-#define IS_NULL_ERROR(expression)                                                                             \
+// Each answers alike: "FUNCTION: expected a NOUN, got NULL".
+#define IS_NULL_ERROR(function, arguments)                                                                    \
     do {                                                                                                      \
-        (void)(expression);                                                                                   \
+        (void)(function arguments);                                                                           \
         spy_error e = spy_take_error(NULL);                                                                   \
-        if (e.code != SPY_ERROR_INVALID_ARGUMENT || !strstr(e.message, "NULL")) {                             \
-            print_error("%s says %d '%s'\n", #expression, (int)e.code, e.message);                            \
+        if (e.code != SPY_ERROR_INVALID_ARGUMENT || strncmp(e.message, #function ": expected ", strlen(#function ": expected ")) != 0 || \
+            !strstr(e.message, ", got NULL")) {                                                               \
+            print_error("%s says %d '%s'\n", #function, (int)e.code, e.message);                              \
             fail();                                                                                           \
         }                                                                                                     \
     } while (0)
-    IS_NULL_ERROR(spy_create_device(NULL));
-    spy_device_desc no_backend;
-    memset(&no_backend, 0, sizeof no_backend);
-    assert_null(spy_create_device(&no_backend));
-    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device", "backend");
-    IS_NULL_ERROR(spy_flush(NULL));
-    IS_NULL_ERROR(spy_wait(NULL));
-    IS_NULL_ERROR(spy_wait_for_submit(NULL, 0, 0));
-    IS_NULL_ERROR(spy_add_close_callback(NULL, NULL, NULL));
-    IS_NULL_ERROR(spy_trim(NULL));
-    IS_NULL_ERROR(spy_load_module(NULL, NULL));
-    IS_NULL_ERROR(spy_find_function(NULL, "f"));
-    IS_NULL_ERROR(spy_type_size_bytes(NULL, "float"));
-    IS_NULL_ERROR(spy_create_tensor(NULL, NULL));
-    IS_NULL_ERROR(spy_tensor_read(NULL, &f, 4));
-    IS_NULL_ERROR(spy_tensor_write(NULL, &f, 4));
-    IS_NULL_ERROR(spy_tensor_fill(NULL, 0));
-    IS_NULL_ERROR(spy_create_view(NULL, NULL));
-    IS_NULL_ERROR(spy_create_broadcast(NULL, one));
-    IS_NULL_ERROR(spy_create_slice(NULL, 0, 0, 1, 1));
-    IS_NULL_ERROR(spy_create_select(NULL, 0, 0));
-    IS_NULL_ERROR(spy_create_transpose(NULL, SPY_DIMS(0)));
-    IS_NULL_ERROR(spy_tensor_point_to(NULL, NULL));
-    IS_NULL_ERROR(spy_call(NULL, SPY_NO_ARGS));
-    IS_NULL_ERROR(spy_time_call(NULL, SPY_NO_ARGS, NULL, &ns));
-    IS_NULL_ERROR(spy_explain_call(NULL, SPY_NO_ARGS, NULL, NULL, 0));
-    IS_NULL_ERROR(spy_prepare(NULL, SPY_NO_ARGS, NULL));
-    IS_NULL_ERROR(spy_prepared_ready(NULL));
-    IS_NULL_ERROR(spy_call_prepared(NULL, SPY_NO_ARGS));
-    IS_NULL_ERROR(spy_retain_tensor(NULL));
-    IS_NULL_ERROR(spy_retain_module(NULL));
-    IS_NULL_ERROR(spy_vk_set_command_buffer(NULL, NULL));
-    IS_NULL_ERROR(spy_vk_external_submit_finished(NULL));
-    IS_NULL_ERROR(spy_vk_wait_semaphore(NULL, 0, 0));
-    IS_NULL_ERROR(spy_vk_signal_semaphore(NULL, 0, 0));
-    IS_NULL_ERROR(spy_vk_create_tensor(NULL, 0, 0, 0, NULL));
-    IS_NULL_ERROR(spy_vk_get_tensor_buffer(NULL, &ns, &ns));
+    IS_NULL_ERROR(spy_create_device, (NULL));
+    IS_NULL_ERROR(spy_flush, (NULL));
+    IS_NULL_ERROR(spy_wait, (NULL));
+    IS_NULL_ERROR(spy_wait_for_submit, (NULL, 0, 0));
+    IS_NULL_ERROR(spy_add_close_callback, (NULL, NULL, NULL));
+    IS_NULL_ERROR(spy_trim, (NULL));
+    IS_NULL_ERROR(spy_load_module, (NULL, NULL));
+    IS_NULL_ERROR(spy_find_function, (NULL, "f"));
+    IS_NULL_ERROR(spy_type_size_bytes, (NULL, "float"));
+    IS_NULL_ERROR(spy_create_tensor, (NULL, NULL));
+    IS_NULL_ERROR(spy_tensor_read, (NULL, &f, 4));
+    IS_NULL_ERROR(spy_tensor_write, (NULL, &f, 4));
+    IS_NULL_ERROR(spy_tensor_fill, (NULL, 0));
+    IS_NULL_ERROR(spy_create_view, (NULL, NULL));
+    IS_NULL_ERROR(spy_create_broadcast, (NULL, one));
+    IS_NULL_ERROR(spy_create_slice, (NULL, 0, 0, 1, 1));
+    IS_NULL_ERROR(spy_create_select, (NULL, 0, 0));
+    IS_NULL_ERROR(spy_create_transpose, (NULL, SPY_DIMS(0)));
+    IS_NULL_ERROR(spy_tensor_point_to, (NULL, NULL));
+    IS_NULL_ERROR(spy_call, (NULL, SPY_NO_ARGS));
+    IS_NULL_ERROR(spy_time_call, (NULL, SPY_NO_ARGS, NULL, &ns));
+    IS_NULL_ERROR(spy_explain_call, (NULL, SPY_NO_ARGS, NULL, NULL, 0));
+    IS_NULL_ERROR(spy_prepare, (NULL, SPY_NO_ARGS, NULL));
+    IS_NULL_ERROR(spy_prepared_ready, (NULL));
+    IS_NULL_ERROR(spy_call_prepared, (NULL, SPY_NO_ARGS));
+    IS_NULL_ERROR(spy_retain_tensor, (NULL));
+    IS_NULL_ERROR(spy_retain_module, (NULL));
+    IS_NULL_ERROR(spy_vk_begin_recording, (NULL, NULL));
+    IS_NULL_ERROR(spy_vk_end_recording, (NULL));
+    IS_NULL_ERROR(spy_vk_recording_finished, (NULL, 1));
+    IS_NULL_ERROR(spy_vk_wait_semaphore, (NULL, 0, 0));
+    IS_NULL_ERROR(spy_vk_signal_semaphore, (NULL, 0, 0));
+    IS_NULL_ERROR(spy_vk_create_tensor, (NULL, 0, 0, 0, NULL));
+    IS_NULL_ERROR(spy_vk_get_tensor_buffer, (NULL, &ns, &ns));
+    IS_NULL_ERROR(spy_pack, (NULL, ((spy_arg){ 0 })));
+    IS_NULL_ERROR(spy_call_with, (NULL, SPY_NO_ARGS, NULL));
+    IS_NULL_ERROR(spy_set_global, (NULL, NULL, ((spy_arg){ 0 })));
+    IS_NULL_ERROR(spy_dispatch, (NULL, ((spy_uint3){ 0 }), SPY_NO_ARGS, NULL));
+    IS_NULL_ERROR(spy_dispatch_indirect, (NULL, NULL, 0, SPY_NO_ARGS, NULL));
+    IS_NULL_ERROR(spy_create_cursor, (NULL, 0, 0));
+    IS_NULL_ERROR(spy_cursor_over, (NULL, NULL, NULL, 0));
+    IS_NULL_ERROR(spy_is_submit_finished, (NULL, ((spy_submit_id){ 0 })));
+    IS_NULL_ERROR(spy_set_dump_directory, (NULL, NULL));
+    IS_NULL_ERROR(spy_get_device_info, (NULL));
+    IS_NULL_ERROR(spy_enumerate_adapters, (NULL, NULL, 0));
+    IS_NULL_ERROR(spy_get_device_stats, (NULL));
+    IS_NULL_ERROR(spy_get_calibration, (NULL, NULL));
+    IS_NULL_ERROR(spy_tensor_grad, (NULL));
+    IS_NULL_ERROR(spy_tensor_grad_in, (NULL));
+    IS_NULL_ERROR(spy_tensor_grad_out, (NULL));
+    IS_NULL_ERROR(spy_tensor_zero_grad, (NULL));
+    IS_NULL_ERROR(spy_create_detached, (NULL));
+    IS_NULL_ERROR(spy_create_attached, (NULL, NULL, NULL, NULL));
+    IS_NULL_ERROR(spy_call_backward, (NULL, SPY_NO_ARGS));
+    IS_NULL_ERROR(spy_call_forward_diff, (NULL, SPY_NO_ARGS));
+    IS_NULL_ERROR(spy_create_command_list, (NULL, NULL));
+    IS_NULL_ERROR(spy_retain_command_list, (NULL));
+    IS_NULL_ERROR(spy_list_call, (NULL, NULL, SPY_NO_ARGS));
+    IS_NULL_ERROR(spy_list_copy, (NULL, NULL, NULL));
+    IS_NULL_ERROR(spy_list_fill, (NULL, NULL, 0));
+    IS_NULL_ERROR(spy_list_write, (NULL, NULL, NULL, 0));
+    IS_NULL_ERROR(spy_list_barrier, (NULL));
+    IS_NULL_ERROR(spy_list_push_label, (NULL, NULL));
+    IS_NULL_ERROR(spy_list_pop_label, (NULL));
+    IS_NULL_ERROR(spy_list_marker, (NULL, NULL));
+    IS_NULL_ERROR(spy_list_timestamp, (NULL));
+    IS_NULL_ERROR(spy_list_finish, (NULL));
+    IS_NULL_ERROR(spy_list_submit, (NULL));
+    IS_NULL_ERROR(spy_list_set, (NULL, 0, SPY_NO_ARGS));
+    IS_NULL_ERROR(spy_list_read_timestamps, (NULL, NULL, 0));
+    IS_NULL_ERROR(spy_get_list_info, (NULL));
+    IS_NULL_ERROR(spy_save_module, (NULL, NULL));
+    IS_NULL_ERROR(spy_serialize_module, (NULL, NULL, 0));
+    IS_NULL_ERROR(spy_reload_module, (NULL, NULL));
+    IS_NULL_ERROR(spy_poll_reload, (NULL, 0, NULL));
+    IS_NULL_ERROR(spy_has_type, (NULL, NULL));
+    IS_NULL_ERROR(spy_flush_print, (NULL));
+    IS_NULL_ERROR(spy_read_print, (NULL, NULL, 0));
+    IS_NULL_ERROR(spy_reflect_module, (NULL));
+    IS_NULL_ERROR(spy_find_decl, (NULL, NULL));
+    IS_NULL_ERROR(spy_reflect_type, (NULL, NULL));
+    IS_NULL_ERROR(spy_type_implements, (NULL, NULL, NULL));
+    IS_NULL_ERROR(spy_resolve, (NULL, SPY_NO_ARGS, NULL));
+    IS_NULL_ERROR(spy_tensor_read_range, (NULL, 0, 0, NULL, 0));
+    IS_NULL_ERROR(spy_tensor_write_range, (NULL, 0, 0, NULL, 0));
+    IS_NULL_ERROR(spy_tensor_fill_data, (NULL, NULL, 0));
+    IS_NULL_ERROR(spy_tensor_copy, (NULL, NULL));
+    IS_NULL_ERROR(spy_tensor_print, (NULL, NULL, 0));
+    IS_NULL_ERROR(spy_tensor_address, (NULL));
+    IS_NULL_ERROR(spy_get_tensor_info, (NULL));
+    IS_NULL_ERROR(spy_create_indexed, (NULL, ((spy_indices){ 0 })));
+    IS_NULL_ERROR(spy_create_reshape, (NULL, one));
+    IS_NULL_ERROR(spy_create_view_as, (NULL, NULL, NULL));
+    IS_NULL_ERROR(spy_create_flat_view, (NULL));
+    IS_NULL_ERROR(spy_function_name, (NULL));
+    IS_NULL_ERROR(spy_function_module, (NULL));
+    IS_NULL_ERROR(spy_next_overload, (NULL));
+    IS_NULL_ERROR(spy_find_attribute, (NULL, "name"));
     // Questions answer with nothing.
     assert_true(spy_get_device_info(NULL).backend == NULL && spy_get_device_info(NULL).memory_bytes == 0);
     assert_int_equal(spy_get_tensor_info(NULL).element_count, 0);
@@ -739,10 +939,12 @@ int main(int argc, char **argv) {
             if (strcmp(argv[1], children[i].name) == 0) return children[i].run(argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_missing_file),    cmocka_unit_test(test_broken_source),  cmocka_unit_test(test_unknown_function), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_structs),        cmocka_unit_test(test_ambiguous),        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_structs),        cmocka_unit_test(test_ambiguous),        cmocka_unit_test(test_not_zeroed),
+        cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_null),            cmocka_unit_test(test_wrong_objects),  cmocka_unit_test(test_released),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_exhaustion),      cmocka_unit_test(test_first_error),    cmocka_unit_test(test_library_missing),  cmocka_unit_test(test_library_variable),
         cmocka_unit_test(test_library_nowhere), cmocka_unit_test(test_library_text),   cmocka_unit_test(test_library_other),    cmocka_unit_test(test_library_old),
+        cmocka_unit_test(test_unreachable_functions), cmocka_unit_test(test_built_in_overloads), cmocka_unit_test(test_dump_directory),
         cmocka_unit_test(test_no_vulkan),       cmocka_unit_test(test_no_adapter),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -5,6 +5,7 @@
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
+#include "api/generator.h"
 #include "data/device.h"
 #endif
 #include <stdio.h>

@@ -173,8 +173,8 @@ static void test_ranges(void **state) {
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "2 elements of int", "8 bytes", "4");
     assert_int_equal(spy_tensor_write_range(t, 0, 2, NULL, 8), SPY_ERROR_INVALID_ARGUMENT);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "data is NULL");
-    // Sizes that do not fit into 64 bits are told, not computed around: 2^61 elements of 8 bytes.
-    spy_tensor *one = TENSOR(SPY_INT64, SPY_SHAPE(1), NULL), *huge = MADE(spy_create_broadcast(one, SPY_SHAPE((int64_t)1 << 61)));
+    // The largest view: 2^57 elements of 8 bytes are told, not transferred.
+    spy_tensor *one = TENSOR(SPY_INT64, SPY_SHAPE(1), NULL), *huge = MADE(spy_create_broadcast(one, SPY_SHAPE((int64_t)1 << 57)));
     assert_int_equal(spy_tensor_read(huge, NULL, 0), SPY_ERROR_SHAPE_MISMATCH);
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "spy_tensor_read");
     assert_int_equal(spy_tensor_write(huge, got, 0), SPY_ERROR_SHAPE_MISMATCH);
@@ -183,7 +183,7 @@ static void test_ranges(void **state) {
     int64_t nine = 0;
     GOOD(spy_tensor_read(one, &nine, sizeof nine));
     assert_true(nine == 9);
-    assert_null(spy_create_cursor(huge, 0, (int64_t)1 << 61).type);
+    assert_null(spy_create_cursor(huge, 0, (int64_t)1 << 57).type);
     ERROR_IS(SPY_ERROR_OUT_OF_MEMORY, "spy_create_cursor");
     release(t, turned, one);
     spy_release_tensor(huge);

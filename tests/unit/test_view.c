@@ -8,6 +8,7 @@ static const char source[] = "struct Two { float2 a; float b[2]; }\n"
                              "struct Flags { bool a; bool b[2]; }\n"
                              "struct Gap { uint8_t a; uint8_t3 b; uint8_t c; }\n"
                              "enum Kind { A, B }\n"
+                             "float add(float a, float b) { return a + b; }\n"
                              "float f(Two a, Mixed b, Deep c, Flags d, Gap e) { return 0; }\n";
 
 static int setup(void **state) {
@@ -272,12 +273,97 @@ static void test_random_copies(void **state) {
     }
 }
 
+#define BAD(code, expression, ...)                                                                            \
+    do {                                                                                                      \
+        assert_int_equal(expression, code);                                                                   \
+        ERROR_IS(code, __VA_ARGS__);                                                                          \
+    } while (0)
+#define BAD_NULL(code, expression, ...)                                                                       \
+    do {                                                                                                      \
+        assert_null(expression);                                                                              \
+        ERROR_IS(code, __VA_ARGS__);                                                                          \
+    } while (0)
+
+// Sizes that would wrap: each is refused, or is exact, and nothing overflows (config=asan has UBSan).
+static void test_huge(void **state) {
+    (void)state;
+    const int64_t exa = (int64_t)1 << 60;
+    spy_tensor *one = TENSOR(SPY_INT32, SPY_SHAPE(1), iota);
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.type = "float4";
+    d.shape = SPY_SHAPE(1);
+    spy_tensor *four = MADE(spy_create_tensor(device, &d));
+
+    // Broadcast views: 2^60 bytes can be, 2^60 elements of 4 or 16 bytes cannot.
+    spy_tensor *large = MADE(spy_create_broadcast(one, SPY_SHAPE(exa / 4)));
+    assert_true(spy_get_tensor_info(large).element_count == exa / 4);
+    assert_true(spy_get_tensor_info(large).host_size_bytes == (size_t)exa);
+    int32_t value[4];
+    BAD(SPY_ERROR_SHAPE_MISMATCH, spy_tensor_read(large, value, sizeof value), "1152921504606846976 bytes");
+    memset(&d, 0, sizeof d);
+    d.like = large;
+    BAD_NULL(SPY_ERROR_OUT_OF_DEVICE_MEMORY, spy_create_tensor(device, &d), "spy_create_tensor");
+    BAD_NULL(SPY_ERROR_SHAPE_MISMATCH, spy_create_broadcast(one, SPY_SHAPE(exa)), "2^60 bytes");
+    BAD_NULL(SPY_ERROR_SHAPE_MISMATCH, spy_create_broadcast(four, SPY_SHAPE(exa)), "2^60 bytes");
+    BAD_NULL(SPY_ERROR_SHAPE_MISMATCH, spy_create_broadcast(four, SPY_SHAPE(2 * exa)), "2^60 bytes");
+    BAD_NULL(SPY_ERROR_SHAPE_MISMATCH, spy_create_broadcast(one, SPY_SHAPE(INT64_MAX)), "2^60 bytes");
+    BAD_NULL(SPY_ERROR_SHAPE_MISMATCH, spy_create_broadcast(one, SPY_SHAPE(-1)), "negative size -1");
+    BAD_NULL(SPY_ERROR_SHAPE_MISMATCH, spy_create_broadcast(one, SPY_SHAPE(exa, 0, exa)), "2^60 bytes");
+    spy_release_tensor(MADE(spy_create_flat_view(large)));
+    spy_release_tensor(MADE(spy_create_view_as(one, "half", NULL)));
+    spy_release_tensor(large);
+
+    // New tensors.
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(exa);
+    BAD_NULL(SPY_ERROR_OUT_OF_RANGE, spy_create_tensor(device, &d), "desc.shape", "2^60 bytes");
+    d.shape = SPY_SHAPE(exa, 0, exa);
+    BAD_NULL(SPY_ERROR_OUT_OF_RANGE, spy_create_tensor(device, &d), "desc.shape", "2^60 bytes");
+    d.shape = SPY_SHAPE(3, -1);
+    BAD_NULL(SPY_ERROR_INVALID_ARGUMENT, spy_create_tensor(device, &d), "desc.shape", "negative size -1 in dimension 1");
+
+    // Views with offsets and strides.
+    spy_view_desc v;
+    spy_tensor *ten = TENSOR(SPY_INT32, SPY_SHAPE(10), iota);
+    memset(&v, 0, sizeof v);
+    v.shape = SPY_SHAPE(0);
+    v.offset_elements = -1;
+    BAD_NULL(SPY_ERROR_OUT_OF_RANGE, spy_create_view(ten, &v), "offset -1");
+    v.offset_elements = 11;
+    BAD_NULL(SPY_ERROR_OUT_OF_RANGE, spy_create_view(ten, &v), "offset 11");
+    v.offset_elements = INT64_MIN;
+    BAD_NULL(SPY_ERROR_OUT_OF_RANGE, spy_create_view(ten, &v), "offset");
+    v.offset_elements = 10;
+    spy_release_tensor(MADE(spy_create_view(ten, &v)));
+    v.shape = SPY_SHAPE(1);
+    v.offset_elements = 0;
+    v.strides = SPY_SHAPE(INT64_MAX); // no step is taken, but a view of it as bytes would scale it
+    BAD_NULL(SPY_ERROR_OUT_OF_RANGE, spy_create_view(ten, &v), "strides");
+    v.strides = SPY_SHAPE(INT64_MIN);
+    BAD_NULL(SPY_ERROR_OUT_OF_RANGE, spy_create_view(ten, &v), "strides");
+    v.shape = SPY_SHAPE(exa, exa);
+    v.strides = SPY_SHAPE(0, 0);
+    BAD_NULL(SPY_ERROR_OUT_OF_RANGE, spy_create_view(ten, &v), "desc.shape", "2^60 bytes");
+
+    // Arguments: none of them is read, or copied, beyond its end.
+    float f = 0;
+    assert_null(spy_pack(device, spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(4 * exa), &f)));
+    ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_pack", "'a'", "too large size");
+    spy_function *add = spy_find_function(module, "add");
+    BAD(SPY_ERROR_INVALID_ARGUMENT, spy_call(add, SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(4 * exa), &f), spy_arg_f32("b", 1), spy_out_f32("_result", &f))), "'a'", "too large size");
+    BAD(SPY_ERROR_INVALID_ARGUMENT, spy_call(add, SPY_ARGS(spy_arg_range("a", 0, 10, INT64_MIN), spy_arg_f32("b", 1), spy_out_f32("_result", &f))), "'a'");
+    spy_release_tensor(ten);
+    spy_release_tensor(four);
+    spy_release_tensor(one);
+}
+
 int main(void) {
     for (int i = 0; i < 120; i++) iota[i] = i;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices),  cmocka_unit_test(test_indexed), cmocka_unit_test(test_reshape),
         cmocka_unit_test(test_view_as), cmocka_unit_test(test_flat),    cmocka_unit_test(test_random),
-        cmocka_unit_test(test_random_copies),
+        cmocka_unit_test(test_random_copies), cmocka_unit_test(test_huge),
     };
     return cmocka_run_group_tests(tests, setup, data_close);
 }

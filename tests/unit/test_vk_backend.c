@@ -360,7 +360,9 @@ static void test_order(void **state) {
 
 // `mapped` false: as on a device whose memory the host does not see.
 static void test_transfers(bool mapped) {
-    static const size_t sizes[] = { 1, 3, 4, 1000, 65536, 65537, 1000003, 40 << 20, 88 << 20 }; // more than the ring of staging buffers
+    static const size_t sizes[] = {
+        1, 3, 4, 1000, 65536, 65537, 1000003, 40 << 20, 88 << 20
+    }; // more than the ring of staging buffers
     test_gpu t;
     size_t largest = 88 << 20, i, k;
     unsigned char *data = (unsigned char *)malloc(largest), *back = (unsigned char *)malloc(largest);
@@ -383,7 +385,8 @@ static void test_transfers(bool mapped) {
         memset(back, 0, size);
         test_upload(&t, &a, offset, data, size, true);
         if (k % 4 == 3) test_run(&t, kernel, &block, NULL, 1024, false);
-        start_limit = k % 2 == 0 ? 0 : -1; // without other threads nothing is copied before somebody waits for it
+        start_limit =
+            k % 2 == 0 ? 0 : -1; // without other threads nothing is copied before somebody waits for it
         test_download(&t, back, &a, offset, size);
         start_limit = -1;
         if (memcmp(data, back, size) != 0) fail_msg("%zu bytes at %zu came back changed", size, offset);
@@ -427,7 +430,7 @@ static VkSemaphore test_timeline(spyi_vk_gpu *gpu) {
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
     info.pNext = &type;
-    assert_int_equal(gpu->vk.spyi_vkCreateSemaphore(gpu->device, &info, NULL, &semaphore), VK_SUCCESS);
+    assert_int_equal(gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, &semaphore), VK_SUCCESS);
     return semaphore;
 }
 
@@ -437,7 +440,7 @@ static void test_signal(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value)
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
     info.semaphore = semaphore;
     info.value = value;
-    assert_int_equal(gpu->vk.spyi_vkSignalSemaphore(gpu->device, &info), VK_SUCCESS);
+    assert_int_equal(gpu->vk.vkSignalSemaphore(gpu->device, &info), VK_SUCCESS);
 }
 
 // A download waits for what it is told to, not for later work: here for none that cannot even begin. (On a
@@ -475,7 +478,7 @@ static void test_download_after(void **state) {
     test_download(&t, y, &large, 4096, sizeof y);
     for (i = 0; i < 16; i++) assert_int_equal(y[i], 44);
     test_wait_all(&t);
-    gpu->vk.spyi_vkDestroySemaphore(gpu->device, gate, NULL);
+    gpu->vk.vkDestroySemaphore(gpu->device, gate, NULL);
     backend->free_chunk(t.gpu, &a);
     backend->free_chunk(t.gpu, &large);
     test_close(&t);
@@ -637,7 +640,10 @@ static void test_indirect(void **state) {
             test_upload(&t, &counts, 128, three, sizeof three, true);
             want = 3;
             break;
-        case 1: test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 1, true, &t.error)); want = 1; break;
+        case 1:
+            test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 1, true, &t.error));
+            want = 1;
+            break;
         case 2: // no groups at all
             test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 0, true, &t.error));
             break;
@@ -785,8 +791,7 @@ static void test_bad_code(void **state) {
     test_close(&t);
 }
 
-// A queue that fails on order, in place of the driver's. volk's members have their private names here
-// (volk_names.h).
+// A queue that fails on order, in place of the driver's.
 static VkResult test_queue_result;
 static VKAPI_ATTR VkResult VKAPI_CALL test_queue_fails(VkQueue queue, uint32_t count,
                                                        const VkSubmitInfo *infos, VkFence fence) {
@@ -821,28 +826,28 @@ static void test_queue_failures(void **state) {
     d.kernel = kernel;
     d.block = &block;
     d.groups[0] = d.groups[1] = d.groups[2] = 1;
-    real = gpu->vk.spyi_vkQueueSubmit;
+    real = gpu->vk.vkQueueSubmit;
 
     // Out of memory: the batch is lost, the device is not, and nobody waits for ever.
     ((float *)a.mapped)[0] = 5;
-    gpu->vk.spyi_vkQueueSubmit = test_queue_fails;
+    gpu->vk.vkQueueSubmit = test_queue_fails;
     test_queue_result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     number = backend->open_submit(t.gpu);
     assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_OUT_OF_DEVICE_MEMORY); // at once: idle
     spyi_text_clear(&t.error);
-    gpu->vk.spyi_vkQueueSubmit = real;
+    gpu->vk.vkQueueSubmit = real;
     test_ok(&t, backend->wait(t.gpu, number, UINT64_MAX, &t.error));
     test_run(&t, kernel, &block, NULL, 4, true);
     test_download(&t, y, &a, 1024, sizeof y);
     assert_true(y[0] == 15);
 
-    gpu->vk.spyi_vkQueueSubmit = test_queue_fails;
+    gpu->vk.vkQueueSubmit = test_queue_fails;
     test_queue_result = VK_ERROR_DEVICE_LOST;
     assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_DEVICE_LOST);
     assert_non_null(strstr(spyi_text_str(&t.error), "ended with 'scale'"));
     print_message("%s\n", spyi_text_str(&t.error));
     spyi_text_clear(&t.error);
-    gpu->vk.spyi_vkQueueSubmit = real;
+    gpu->vk.vkQueueSubmit = real;
     assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_DEVICE_LOST);
     assert_int_equal(backend->download(t.gpu, y, &a, 0, 4, backend->open_submit(t.gpu), &t.error),
                      SPY_ERROR_DEVICE_LOST);
@@ -895,6 +900,170 @@ static void test_choice(void **state) {
     test_close(&t);
 }
 
+// A driver that lacks one function of Vulkan 1.2, at either level: refused by the function's name.
+static PFN_vkGetInstanceProcAddr real_instance_proc;
+static PFN_vkGetDeviceProcAddr real_device_proc;
+static const char *lacking;
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lacking_device_proc(VkDevice device, const char *name) {
+    return strcmp(name, lacking) == 0 ? NULL : real_device_proc(device, name);
+}
+
+static spy_vk_void_func lacking_instance_proc(void *instance, const char *name) {
+    if (strcmp(name, lacking) == 0) return NULL;
+    if (strcmp(name, "vkGetDeviceProcAddr") == 0) return (spy_vk_void_func)lacking_device_proc;
+    return (spy_vk_void_func)real_instance_proc((VkInstance)instance, name);
+}
+
+static void test_missing_function(void **state) {
+    static const char *const names[] = { "vkCmdDispatch", "vkCreateDevice" };
+    test_gpu whole, t;
+    spy_vk_desc hooked;
+    spy_device_desc desc;
+    size_t i;
+    (void)state;
+    test_open(&whole); // keeps the loader open
+    real_instance_proc = ((spyi_vk_gpu *)(void *)whole.gpu)->instance.get_proc;
+    real_device_proc = ((spyi_vk_gpu *)(void *)whole.gpu)->instance.GetDeviceProcAddr;
+    desc = test_desc(&t);
+    memset(&hooked, 0, sizeof hooked);
+    hooked.get_instance_proc_addr = lacking_instance_proc;
+    desc.backend_desc = &hooked;
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char wanted[64];
+        lacking = names[i];
+        (void)snprintf(wanted, sizeof wanted, "does not know %s;", lacking);
+        spyi_context_init(&t.ctx, &desc);
+        assert_int_equal(backend->create(&t.ctx, &desc, &t.gpu, &t.error), SPY_ERROR_NO_DEVICE);
+        assert_null(t.gpu);
+        assert_non_null(strstr(spyi_text_str(&t.error), wanted));
+        print_message("%s\n", spyi_text_str(&t.error));
+        spyi_text_clear(&t.error);
+        spyi_context_destroy(&t.ctx);
+    }
+    assert_int_equal(t.alive, 0);
+    spyi_text_free(&t.error);
+    test_close(&whole);
+}
+
+// >>spy_vk_fill_features: an engine's chains, without a GPU
+
+static bool test_names(const spy_vk_features *on, const char *name) {
+    uint32_t i, found = 0;
+    for (i = 0; i < on->count; i++) found += strcmp(on->names[i], name) == 0 ? 1u : 0u;
+    assert_true(found <= 1);
+    return found == 1;
+}
+
+static void test_fill_error(void *want, const void *have, spy_status status, const char *text) {
+    spy_vk_features on;
+    spy_error error;
+    on.count = 77;
+    assert_int_equal(spy_vk_fill_features(want, have, &on), status);
+    assert_int_equal(on.count, 77);
+    error = spy_take_error(NULL);
+    assert_int_equal(error.code, status);
+    if (strstr(error.message, text) == NULL) fail_msg("'%s' not in '%s'", text, error.message);
+}
+
+static void test_fill_features(void **state) {
+    VkPhysicalDeviceFeatures2 have, want;
+    VkPhysicalDeviceVulkan12Features have12, want12;
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline;
+    VkPhysicalDeviceBufferDeviceAddressFeatures address;
+    VkPhysicalDeviceScalarBlockLayoutFeatures scalar;
+    VkPhysicalDeviceShaderFloat16Int8Features small;
+    spy_vk_features on;
+    (void)state;
+    memset(&have, 0, sizeof have);
+    memset(&want, 0, sizeof want);
+    memset(&have12, 0, sizeof have12);
+    memset(&want12, 0, sizeof want12);
+    have.sType = want.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    have12.sType = want12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    test_fill_error(NULL, NULL, SPY_ERROR_INVALID_ARGUMENT, "features: expected a chain");
+    test_fill_error(&want12, NULL, SPY_ERROR_INVALID_ARGUMENT,
+                    "has shaderInt64: expected a VkPhysicalDeviceFeatures2");
+    test_fill_error(&want, NULL, SPY_ERROR_INVALID_ARGUMENT,
+                    "features: no struct of the chain has timelineSemaphore: expected a "
+                    "VkPhysicalDeviceVulkan12Features");
+    want.pNext = &want12;
+    have.features.shaderInt64 = VK_TRUE;
+    test_fill_error(&want, &have, SPY_ERROR_INVALID_ARGUMENT, "supported: no struct");
+    have.pNext = &have12;
+    have12.timelineSemaphore = have12.bufferDeviceAddress = VK_TRUE;
+    test_fill_error(&want, &have, SPY_ERROR_UNSUPPORTED, "the physical device lacks scalarBlockLayout");
+    assert_int_equal(want.features.shaderInt64, VK_FALSE); // nothing is half written
+
+    // Required ones, optional ones that are there, the engine's own.
+    have12.scalarBlockLayout = have12.shaderInt8 = have12.hostQueryReset = have.features.shaderFloat64 =
+        VK_TRUE;
+    want.features.shaderInt16 = want12.samplerMirrorClampToEdge = VK_TRUE;
+    assert_int_equal(spy_vk_fill_features(&want, &have, &on), SPY_OK);
+    assert_true(want.features.shaderInt64 && want12.timelineSemaphore && want12.bufferDeviceAddress &&
+                want12.scalarBlockLayout);
+    assert_true(want.features.shaderFloat64 && want12.shaderInt8 && want.features.shaderInt16 &&
+                want12.samplerMirrorClampToEdge);
+    assert_false(want12.hostQueryReset || want12.shaderFloat16 || want.features.geometryShader);
+    assert_int_equal(on.count, 3);
+    assert_true(test_names(&on, "shaderFloat64") && test_names(&on, "shaderInt8") &&
+                test_names(&on, "shaderInt16"));
+
+    // The structs of single extensions.
+    memset(&want.features, 0, sizeof want.features);
+    memset(&timeline, 0, sizeof timeline);
+    memset(&address, 0, sizeof address);
+    memset(&scalar, 0, sizeof scalar);
+    memset(&small, 0, sizeof small);
+    timeline.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
+    address.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES;
+    scalar.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SCALAR_BLOCK_LAYOUT_FEATURES;
+    small.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
+    want.pNext = &timeline;
+    timeline.pNext = &address;
+    address.pNext = &scalar;
+    scalar.pNext = &small;
+    assert_int_equal(spy_vk_fill_features(&want, &have, &on), SPY_OK);
+    assert_true(timeline.timelineSemaphore && address.bufferDeviceAddress && scalar.scalarBlockLayout);
+    assert_true(small.shaderInt8 && !small.shaderFloat16 && !address.bufferDeviceAddressCaptureReplay);
+    assert_int_equal(on.count, 2);
+
+    // Without `supported` the required ones alone; without `enabled` too.
+    memset(&want.features, 0, sizeof want.features);
+    small.shaderInt8 = VK_FALSE;
+    assert_int_equal(spy_vk_fill_features(&want, NULL, &on), SPY_OK);
+    assert_true(want.features.shaderInt64 && !want.features.shaderFloat64 && !small.shaderInt8 &&
+                on.count == 0);
+    assert_int_equal(spy_vk_fill_features(&want, &have, NULL), SPY_OK);
+    assert_true(want.features.shaderFloat64 && small.shaderInt8);
+}
+
+// All that a real device has, in the structs that the library itself uses.
+static void test_fill_all_features(void **state) {
+    test_gpu t;
+    spyi_vk_gpu *gpu;
+    spyi_vk_feature_set have, want;
+    spy_vk_features on;
+    uint32_t i, count = 0;
+    (void)state;
+    test_open(&t);
+    gpu = (spyi_vk_gpu *)(void *)t.gpu;
+    spyi_vk_feature_chain(&have, &gpu->adapter);
+    spyi_vk_feature_chain(&want, &gpu->adapter);
+    gpu->instance.GetPhysicalDeviceFeatures2(gpu->adapter.handle, &have.core);
+    assert_int_equal(spy_vk_fill_features(&want, &have, &on), SPY_OK);
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
+        VkBool32 value;
+        memcpy(&value, (const char *)&want + spyi_vk_feature_offset(i), sizeof value);
+        assert_int_equal(value, gpu->adapter.features[i]);
+        if (i < SPYI_VK_FEATURE_REQUIRED || !value) continue;
+        assert_true(test_names(&on, spyi_vk_feature_name(i)));
+        count++;
+    }
+    assert_int_equal(on.count, count);
+    test_close(&t);
+}
+
 // >>an engine's objects: a second backend device over the first one's VkDevice
 
 static int locks, unlocks;
@@ -937,7 +1106,7 @@ static void test_engine(void **state) {
     spyi_kernel *kernel;
     slow_block block;
     uint32_t y[WIDTH], want, big_data = 0;
-    uint64_t number, value = 0;
+    uint64_t number, id, value = 0;
     VkSemaphore timeline;
     spyi_text message;
     unsigned char *large = (unsigned char *)malloc(100000);
@@ -969,21 +1138,21 @@ static void test_engine(void **state) {
 
     // Into the engine's command buffer, here the first device's.
     test_ok(&t, spyi_vk_begin(own, &t.error));
-    test_ok(&e, spyi_vk_use_commands(gpu, own->commands, &e.error));
+    test_ok(&e, spyi_vk_begin_recording(gpu, own->commands, &id, &e.error));
     number = backend->open_submit(e.gpu);
     test_run(&e, kernel, &block, NULL, WIDTH, true);
     want = want * 1664525u + 1013904223u;
     memset(large, 0x5a, 100000);
     test_upload(&e, &a, 4096, large, 100000, true);
-    test_ok(&e, spyi_vk_use_commands(gpu, VK_NULL_HANDLE, &e.error));
+    test_ok(&e, spyi_vk_end_recording(gpu, &e.error));
     assert_true(backend->open_submit(e.gpu) > number);
     assert_true(backend->finished_submit(e.gpu) < number);
     assert_int_equal(backend->wait(e.gpu, number, UINT64_MAX, &message), SPY_ERROR_NOT_READY);
     assert_int_equal(backend->download(e.gpu, y, &a, 0, sizeof y, number, &message), SPY_ERROR_NOT_READY);
-    assert_non_null(strstr(spyi_text_str(&message), "spy_vk_external_submit_finished"));
+    assert_non_null(strstr(spyi_text_str(&message), "spy_vk_recording_finished"));
     test_ok(&t, backend->submit(t.gpu, &t.error)); // the engine submits
     test_wait_all(&t);
-    test_ok(&e, spyi_vk_external_finished(gpu, &e.error));
+    test_ok(&e, spyi_vk_finish_recording(gpu, id, &e.error));
     test_ok(&e, backend->wait(e.gpu, number, UINT64_MAX, &e.error));
     assert_true(backend->finished_submit(e.gpu) >= number);
     test_run(&e, kernel, &block, NULL, WIDTH, true);
@@ -999,7 +1168,7 @@ static void test_engine(void **state) {
     test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->signals, (uint64_t)timeline, 3, &e.error));
     test_ok(&e, backend->submit(e.gpu, &e.error)); // no work, yet a signal
     test_wait_all(&e);
-    assert_int_equal(own->vk.spyi_vkGetSemaphoreCounterValue(own->device, timeline, &value), VK_SUCCESS);
+    assert_int_equal(own->vk.vkGetSemaphoreCounterValue(own->device, timeline, &value), VK_SUCCESS);
     assert_int_equal(value, 3);
     test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->waits, (uint64_t)timeline, 4, &e.error));
     number = backend->open_submit(e.gpu);
@@ -1010,7 +1179,7 @@ static void test_engine(void **state) {
     test_ok(&e, backend->wait(e.gpu, number, UINT64_MAX, &e.error));
     assert_int_equal(spyi_vk_add_semaphore(gpu, &gpu->waits, 0, 0, &message), SPY_ERROR_INVALID_ARGUMENT);
     spyi_text_free(&message);
-    own->vk.spyi_vkDestroySemaphore(own->device, timeline, NULL);
+    own->vk.vkDestroySemaphore(own->device, timeline, NULL);
     assert_true(locks > 0);
     assert_int_equal(locks, unlocks);
     backend->destroy_kernel(e.gpu, kernel);
@@ -1099,9 +1268,13 @@ static void test_not_built(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requirements),
-        cmocka_unit_test(test_indirect),       cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_marks),
         cmocka_unit_test(test_not_built),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_missing_function),
+        cmocka_unit_test(test_fill_features),
+        cmocka_unit_test(test_fill_all_features),
         cmocka_unit_test(test_pointers),
         cmocka_unit_test(test_bindings),
         cmocka_unit_test(test_block_by_address),

@@ -236,6 +236,7 @@ static spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, si
     n->counts.chunks++;
     n->counts.chunk_bytes += size;
     n->base.stats.driver_allocations++;
+    n->base.stats.driver_bytes += size;
     *chunk = spyi_null_describe(n, c, memory == SPYI_MEMORY_READBACK || n->base.limits.unified_memory);
     return SPY_OK;
 }
@@ -270,6 +271,7 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
     *link = c->next;
     n->counts.chunks--;
     n->counts.chunk_bytes -= c->size;
+    n->base.stats.driver_bytes -= c->size;
     free(c->block);
     free(c);
     memset(chunk, 0, sizeof *chunk);

@@ -1,0 +1,98 @@
+// The Vulkan functions that the backend calls, and the headers that declare their types. Their addresses are asked for at
+// run time and kept in members of our own structs, so that no symbol meets those of the program's libvulkan or volk.
+// A function that the backend calls must have a line here.
+#ifndef SPYI_VK_FUNCTIONS_H
+#define SPYI_VK_FUNCTIONS_H
+
+// Any headers from 1.3.204 on serve, with or without VK_NO_PROTOTYPES, also those that the program, or its volk.h, included
+// before: only their types and constants are used.
+#ifndef VULKAN_CORE_H_
+#ifdef __has_include
+#if !__has_include(<vulkan/vulkan.h>)
+#error "slangpy_vk.h needs vulkan/vulkan.h on the include path (Debian: apt install libvulkan-dev)"
+#endif
+#endif
+#include <vulkan/vulkan.h>
+#endif
+
+#ifndef VK_API_VERSION_1_3
+#error "slangpy_vk.h needs Vulkan headers of version 1.3.204 or later, but found older ones"
+#endif
+
+// Functions of the instance, from vkGetInstanceProcAddr. spyi_vk_instance has a member for each, named without "vk".
+// An instance that lacks one is refused.
+#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
+    X(DestroyInstance)                                                                                       \
+    X(EnumeratePhysicalDevices)                                                                              \
+    X(EnumerateDeviceExtensionProperties)                                                                    \
+    X(GetPhysicalDeviceProperties)                                                                           \
+    X(GetPhysicalDeviceProperties2)                                                                          \
+    X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceFormatProperties)                                                                     \
+    X(GetPhysicalDeviceMemoryProperties)                                                                     \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
+    X(CreateDevice)                                                                                          \
+    X(GetDeviceProcAddr)
+
+// Functions of the device, from vkGetDeviceProcAddr. Vulkan 1.2 has all of them; a device that lacks one is refused.
+#define SPYI_VK_DEVICE_FUNCTIONS(X)                                                                          \
+    X(vkAllocateCommandBuffers)                                                                              \
+    X(vkAllocateMemory)                                                                                      \
+    X(vkBeginCommandBuffer)                                                                                  \
+    X(vkBindBufferMemory)                                                                                    \
+    X(vkCmdBindPipeline)                                                                                     \
+    X(vkCmdCopyBuffer)                                                                                       \
+    X(vkCmdCopyQueryPoolResults)                                                                             \
+    X(vkCmdDispatch)                                                                                         \
+    X(vkCmdDispatchIndirect)                                                                                 \
+    X(vkCmdFillBuffer)                                                                                       \
+    X(vkCmdPipelineBarrier)                                                                                  \
+    X(vkCmdPushConstants)                                                                                    \
+    X(vkCmdResetQueryPool)                                                                                   \
+    X(vkCmdWriteTimestamp)                                                                                   \
+    X(vkCreateBuffer)                                                                                        \
+    X(vkCreateBufferView)                                                                                    \
+    X(vkCreateCommandPool)                                                                                   \
+    X(vkCreateComputePipelines)                                                                              \
+    X(vkCreateDescriptorSetLayout)                                                                           \
+    X(vkCreatePipelineCache)                                                                                 \
+    X(vkCreatePipelineLayout)                                                                                \
+    X(vkCreateQueryPool)                                                                                     \
+    X(vkCreateSemaphore)                                                                                     \
+    X(vkCreateShaderModule)                                                                                  \
+    X(vkDestroyBuffer)                                                                                       \
+    X(vkDestroyBufferView)                                                                                   \
+    X(vkDestroyCommandPool)                                                                                  \
+    X(vkDestroyDescriptorSetLayout)                                                                          \
+    X(vkDestroyDevice)                                                                                       \
+    X(vkDestroyPipeline)                                                                                     \
+    X(vkDestroyPipelineCache)                                                                                \
+    X(vkDestroyPipelineLayout)                                                                               \
+    X(vkDestroyQueryPool)                                                                                    \
+    X(vkDestroySemaphore)                                                                                    \
+    X(vkDestroyShaderModule)                                                                                 \
+    X(vkEndCommandBuffer)                                                                                    \
+    X(vkFreeMemory)                                                                                          \
+    X(vkGetBufferDeviceAddress)                                                                              \
+    X(vkGetBufferMemoryRequirements)                                                                         \
+    X(vkGetDeviceQueue)                                                                                      \
+    X(vkGetQueryPoolResults)                                                                                 \
+    X(vkGetSemaphoreCounterValue)                                                                            \
+    X(vkMapMemory)                                                                                           \
+    X(vkQueueSubmit)                                                                                         \
+    X(vkQueueWaitIdle)                                                                                       \
+    X(vkResetCommandPool)                                                                                    \
+    X(vkSignalSemaphore)                                                                                     \
+    X(vkWaitSemaphores)
+
+// Functions of device extensions. Their member is NULL where the driver does not have them.
+#define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X) X(vkCmdPushDescriptorSetKHR)
+
+typedef struct spyi_vk_functions {
+#define SPYI_VK_MEMBER(name) PFN_##name name;
+    SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_MEMBER)
+    SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(SPYI_VK_MEMBER)
+#undef SPYI_VK_MEMBER
+} spyi_vk_functions;
+
+#endif
