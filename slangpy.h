@@ -13973,7 +13973,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
         const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
-        if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
+        if (!name || (!*path && strcmp(name, "spyi_block") == 0)) continue; // the kernel's own block
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at inner = *at;
         if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
@@ -19936,6 +19936,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
     bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+    bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
     spyi_step_in(device, &outside);
     if (status != SPY_OK) {
         spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
@@ -19943,6 +19944,11 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     } else if (overloads.count == 0) {
         spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
                   module->name, name, explained ? ": " : "", spyi_text_str(&error));
+    } else if (ours) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: function '%s' of module '%s' cannot be called: names that begin with `spyi_` or `Spyi` are those of "
+                  "generated kernels; give it another name",
+                  function, name, module->name);
     } else if (hidden) {
         spyi_fail(
             ctx, SPY_ERROR_NOT_FOUND,
@@ -22242,7 +22248,7 @@ typedef struct spyi_leaf {
 
 // Where a value's expression stands.
 typedef struct spyi_place_text {
-    const char *field;   // its field in the parameter block: "spyi.x"
+    const char *field;   // its field in the parameter block: "spyi_block.x"
     const char *element; // number of the call's element, an int
     const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
     uint32_t rank;       // of the call
@@ -25116,12 +25122,12 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
     spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
-    at.shape = "spyi._shape";
+    at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
     leaf->kind->load(leaf, &at, out);
     spyi_text_free(&field);
@@ -25192,7 +25198,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: access number `vector` of the thread's.
+// Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `vector` of the thread's.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -25200,9 +25206,9 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
     uint32_t walk = spyi_walk_of(s, i);
     bool wide = spyi_is_wide(s, i);
     const char *plus = "";
-    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi.%s[", name);
+    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi_block.%s[", name);
     if (spyi_has_base(s, i)) {
-        spyi_text_add(out, "spyi.%s__base", name);
+        spyi_text_add(out, "spyi_block.%s__base", name);
         plus = " + ";
     }
     if (wide) {
@@ -25224,7 +25230,7 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
         plus = " + ";
         if (walk == SPYI_WALK_STRIDED && key->width > 1 && !key->crosses && s->element) {
             spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
-            spyi_text_add(out, " * spyi.%s__stride%u", name, key->rank - 1u);
+            spyi_text_add(out, " * spyi_block.%s__stride%u", name, key->rank - 1u);
         }
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
@@ -25292,13 +25298,13 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ",
                           pieces <= 16 ? "[ForceUnroll] " : "", d, d, (long long)leaf->consumed_dims[d], d);
             spyi_text_add(&part, "[spy_%u]", d);
-            spyi_text_add(&inner, "%sspy_%u * spyi.%s__inner%u", d ? " + " : "", d, s->names[i], d);
+            spyi_text_add(&inner, "%sspy_%u * spyi_block.%s__inner%u", d ? " + " : "", d, s->names[i], d);
             type = type->element ? type->element : type;
         }
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
-        char *index = strchr(place.data, '[') + 1; // "spyi.x[" index "]"
+        char *index = strchr(place.data, '[') + 1; // "spyi_block.x[" index "]"
         int before = (int)(index - place.data), length = (int)place.size - before - 1;
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
@@ -25405,7 +25411,7 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
             if (packed) {
                 spyi_text_add(&place, "((");
                 spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
-                spyi_text_add(&place, "*)spyi.%s)[spy_i + %u]", s->names[i], k);
+                spyi_text_add(&place, "*)spyi_block.%s)[spy_i + %u]", s->names[i], k);
             } else {
                 spyi_place(s, i, at / SPYI_LANES, "", true, &place);
                 spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
@@ -25468,10 +25474,10 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
-            spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
+            spyi_text_add(out, "%sspyi_block.%s[%u]", c ? ", " : "", s->names[i], c);
         spyi_text_add(out, ")");
     } else if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spyi.%s)" : "%sspyi.%s",
+        spyi_text_add(out, leaf->splat ? "%s(spyi_block.%s)" : "%sspyi_block.%s",
                       leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
@@ -25499,7 +25505,7 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>emit/gradient.c -----------------------------------------------------------------------------------------
 
-// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spy_element, whose
+// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spyi_element, whose
 // parameters are the call's leaves, so that each leaf takes part in the derivative or not; the kernel calls it through bwd_diff
 // or fwd_diff. A gradient that each element has to itself is loaded, added to and stored. One that elements share is summed:
 //
@@ -25740,7 +25746,7 @@ SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function, 
     const spyi_bound *b = s->bound;
     uint32_t tops = b->param_count + (b->has_result ? 1u : 0u);
     spyi_text arguments = { NULL, 0, 0 }, result = { NULL, 0, 0 }, instance = { NULL, 0, 0 };
-    spyi_text_add(out, "[Differentiable]\nvoid spy_element(");
+    spyi_text_add(out, "[Differentiable]\nvoid spyi_element(");
     spyi_emit_parameters(s, out);
     spyi_text_add(out, ")\n{\n");
     for (uint32_t p = 0; p < tops; p++) {
@@ -25920,7 +25926,7 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
 SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
-    spyi_text_add(&s->body, "%s%s(spy_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
+    spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
                   arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
@@ -25965,9 +25971,9 @@ static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, co
 // What teams have left of leaf `i`'s sums: number `row` of each.
 static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *row, spyi_text *out) {
     uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
-    spyi_text_add(out, "spyi.%s__sums[", s->names[i]);
-    if (n > 1) spyi_text_add(out, "(%s * spyi._sums + spy_k) * %u + spy_p]", row, n);
-    else spyi_text_add(out, "%s * spyi._sums + spy_k]", row);
+    spyi_text_add(out, "spyi_block.%s__sums[", s->names[i]);
+    if (n > 1) spyi_text_add(out, "(%s * spyi_block._sums + spy_k) * %u + spy_p]", row, n);
+    else spyi_text_add(out, "%s * spyi_block._sums + spy_k]", row);
 }
 
 // Lines one step further in.
@@ -26005,14 +26011,14 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
             spyi_text_free(&format);
         }
     } else {
-        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi._each + spy_j;\n");
+        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi_block._each + spy_j;\n");
         spyi_emit_team_places(s, false);
         spyi_emit_gradient_arguments(s, &arguments);
         spyi_emit_call(s, "", spyi_text_str(&arguments), "    ");
     }
     spyi_text_free(&arguments);
     spyi_text_add(&outer,
-                  "    for (uint spy_j = spy_part * spyi._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
+                  "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
                   "%u)\n    {\n",
                   team);
     spyi_add_indented(&s->body, &outer);
@@ -26053,16 +26059,16 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     spyi_text *body = &s->body;
     bool places = false;
     spyi_text_add(body, "    uint spy_g = %s;\n",
-                  key->folded ? "spy_group.y * spyi._row + spy_group.x" : "spy_group.x");
+                  key->folded ? "spy_group.y * spyi_block._row + spy_group.x" : "spy_group.x");
     spyi_text_add(body, "    uint spy_r = spy_in_group %s %u;\n    uint spy_n = spy_in_group %s %u;\n",
                   key->inner ? "%" : "/", key->inner ? team : side, key->inner ? "/" : "%",
                   key->inner ? team : side);
     spyi_text_add(
         body,
-        "    uint spy_part = spy_g %% spyi._parts;\n    uint spy_k = spy_g / spyi._parts * %u + spy_n;\n",
+        "    uint spy_part = spy_g %% spyi_block._parts;\n    uint spy_k = spy_g / spyi_block._parts * %u + spy_n;\n",
         side);
-    spyi_text_add(body, "    uint spy_end = spy_k < spyi._sums ? min(spy_part * spyi._length + spyi._length, "
-                        "spyi._each) : 0;\n");
+    spyi_text_add(body, "    uint spy_end = spy_k < spyi_block._sums ? min(spy_part * spyi_block._length + spyi_block._length, "
+                        "spyi_block._each) : 0;\n");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar = n && spyi_sum_scalar(b->leaves[i].type) == SPY_FLOAT64 ? "double" : "float";
@@ -26084,11 +26090,11 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
                  team);
         spyi_each_sum(s, i, format, "    ");
     }
-    spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi._sums)\n    {\n");
+    spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi_block._sums)\n    {\n");
     spyi_text outer = s->body;
     memset(&s->body, 0, sizeof s->body);
     if (places) {
-        spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi._each");
+        spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi_block._each");
         spyi_emit_team_places(s, true);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
@@ -26137,7 +26143,7 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
-            spyi_text_add(out, "%sint(spy_c%u) * spyi._element%u", d ? " + " : "", d, d);
+            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
         return;
     }
     if (s->key->rank == 0) spyi_text_add(out, "0");
@@ -26154,14 +26160,14 @@ static void spyi_emit_groups(spyi_emit_state *s) {
     for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
     if (b->options.threads[1] * b->options.threads[2] > 1)
         spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
-                      s->key->folded ? "(spy_group.y * (spyi._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->key->folded ? "(spy_group.y * (spyi_block._row / %u) + spy_group.x)" : "spy_group.x",
                       s->out->group_size);
     else
         spyi_text_add(body, "    uint spy_l = %s;\n",
-                      s->key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x");
+                      s->key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x");
     spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
     for (uint32_t d = b->rank; d-- > 0;) {
-        spyi_text_add(body, "    uint spy_n%u = (uint(spyi._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi_block._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
                       group[d]);
         spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
                       s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
@@ -26169,10 +26175,10 @@ static void spyi_emit_groups(spyi_emit_state *s) {
         if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
     }
     spyi_text_add(body, "    if (spy_g >= spy_n0");
-    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi._shape[%u]", d, d);
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi_block._shape[%u]", d, d);
     spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
     for (uint32_t d = 1; d < b->rank; d++)
-        spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi_block._shape[%u]) + uint(spy_c%u);\n", d, d);
 }
 
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
@@ -26184,8 +26190,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> spyi_block._shift%u;\n"
+            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
             d, d, index, d, own, index, d);
     }
     spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
@@ -26200,10 +26206,10 @@ static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     uint32_t last = key->rank - 1u;
     for (uint32_t d = 0; d <= last; d++)
         spyi_text_add(body, "    %s spy_c%u_%u = spy_c%u_%u;\n", index, d, s->element, d, s->element - 1);
-    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi._size%u)) {\n", s->element, last,
+    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi_block._size%u)) {\n", s->element, last,
                   s->element, index, last);
     for (uint32_t d = last; d > 1; d--)
-        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi._size%u)) {\n", d,
+        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi_block._size%u)) {\n", d,
                       s->element, d - 1, s->element, index, d - 1);
     spyi_text_add(body, "        spy_c1_%u = 0;\n        ++spy_c0_%u;\n    ", s->element, s->element);
     for (uint32_t d = last; d > 1; d--) spyi_text_add(body, "}");
@@ -26240,7 +26246,7 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             spyi_text_add(body, first ? "" : " + ");
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u%s * spyi.%s__stride%u", d, own, s->names[i], d);
+                spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -26254,16 +26260,16 @@ static void spyi_emit_threads(spyi_emit_state *s) {
     if (s->key->folded)
         spyi_text_add(
             &s->body,
-            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi._groups[0], spy_gy = "
-            "spyi._groups[1];\n"
-            "    if (spy_g >= spy_gx * spy_gy * spyi._groups[2]) return;\n"
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi_block._groups[0], spy_gy = "
+            "spyi_block._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi_block._groups[2]) return;\n"
             "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
             "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
             s->max_groups, threads[0], threads[1], threads[2]);
     if (s->bound->guarded)
         spyi_text_add(&s->body,
-                      "    if (spy_thread.x >= spyi._threads[0] || spy_thread.y >= spyi._threads[1] || "
-                      "spy_thread.z >= spyi._threads[2]) return;\n");
+                      "    if (spy_thread.x >= spyi_block._threads[0] || spy_thread.y >= spyi_block._threads[1] || "
+                      "spy_thread.z >= spyi_block._threads[2]) return;\n");
 }
 
 static void spyi_emit_index(spyi_emit_state *s) {
@@ -26279,7 +26285,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_emit_offsets(s, false);
         return;
     }
-    const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
+    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
                       key->width);
@@ -26288,14 +26294,14 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
                       thread, group, group * key->unroll, group);
         spyi_text_add(body,
-                      "    if (spy_i_0 >= spyi._count) return;\n    uint spy_last = spyi._count - 1;\n");
+                      "    if (spy_i_0 >= spyi_block._count) return;\n    uint spy_last = spyi_block._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
         return; // flat: no coordinates
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
-    spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
+    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
     if (!spyi_needs_coordinates(s) || key->crosses) return;
     spyi_emit_coordinates(s);
     spyi_emit_offsets(s, false);
@@ -26389,7 +26395,7 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
         spyi_text_add(&s->body, "%sspyi_set_call(", indent);
         spyi_element_text(s, &s->body);
         spyi_text_add(&s->body,
-                      spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
+                      spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n" : ", spyi_block._shape);\n");
     }
     if (b->mode) {
         spyi_emit_gradient_call(s, arguments, indent);
@@ -26430,7 +26436,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         return;
     }
     spyi_emit_index(s);
-    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
+    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
     if (s->key->crosses) spyi_emit_crossing(s);
     spyi_emit_thread_loads(s);
     // All loads first, so that they are under way together; then each call with its stores.
@@ -26443,7 +26449,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
         else if (!wide && s->element > 0)
-            spyi_text_add(&s->body, "    if (spy_i%s >= spyi._count) return;\n", s->suffix);
+            spyi_text_add(&s->body, "    if (spy_i%s >= spyi_block._count) return;\n", s->suffix);
         spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
         if (guarded) spyi_text_add(&s->body, "    }\n");
         spyi_text_free(&arguments[s->element]);
@@ -26467,7 +26473,7 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
     const spyi_bound *b = s->bound;
     const spyi_type *result = b->signature.result;
     if (b->mode) spyi_text_add(out, "[Differentiable]\n");
-    spyi_text_add(out, "%s call_element(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
+    spyi_text_add(out, "%s spyi_called(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
         spyi_text_add(out, "%s%s%s p%u", p ? ", " : "",
@@ -26485,7 +26491,7 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
     if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
-    spyi_text_add(out, "static const int spy_call_group[%u] = { ", s->bound->rank);
+    spyi_text_add(out, "static const int spyi_call_group_shape[%u] = { ", s->bound->rank);
     for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
     spyi_text_add(out, " };\n\n");
 }
@@ -26499,12 +26505,12 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
-    spyi_emit_body(s, hidden ? "call_element" : spelling);
+    spyi_emit_body(s, hidden ? "spyi_called" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->path->block_is_global)
-        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
+        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
     spyi_text_add(&kernel,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
@@ -26516,10 +26522,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     else if (threads[1] * threads[2] > 1 || key->team)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && (out->block_by_address || !s->path->block_is_global))
-        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi",
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
-                  out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
+                  out->prints ? "    spyi_print_to(spyi_block._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
                         : key->rank == 0            ? "one element"
                         : key->finishes             ? "sums of sums"
@@ -26551,7 +26557,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     if (s->bound->mode && !key->finishes)
-        spyi_emit_differentiable(s, hidden ? "call_element" : spelling, &out->text);
+        spyi_emit_differentiable(s, hidden ? "spyi_called" : spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }

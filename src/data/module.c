@@ -212,6 +212,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
     bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+    bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
     spyi_step_in(device, &outside);
     if (status != SPY_OK) {
         spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
@@ -219,6 +220,11 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     } else if (overloads.count == 0) {
         spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
                   module->name, name, explained ? ": " : "", spyi_text_str(&error));
+    } else if (ours) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: function '%s' of module '%s' cannot be called: names that begin with `spyi_` or `Spyi` are those of "
+                  "generated kernels; give it another name",
+                  function, name, module->name);
     } else if (hidden) {
         spyi_fail(
             ctx, SPY_ERROR_NOT_FOUND,
