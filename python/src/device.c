@@ -507,7 +507,7 @@ static void spyp_device_dealloc(PyObject *self) {
     Py_CLEAR(d->types); // and with them what uses the device
     Py_CLEAR(d->extra);
     spyp_imports_drop(d);
-    bool abandoned = spyp.exiting && (spyp.leaving || d->interrupted); // Ctrl-C has ended a wait for its work before: there is no other
+    bool abandoned = spyp.exiting && (spyp.leaving || d->interrupted); // its work goes with the process: a release would wait for it
     if (d->device && d->fork_count == spyp.fork_count && !abandoned && spyp_outwait(d)) {
         spy_device *device = d->device;
         d->device = NULL;
