@@ -135,6 +135,7 @@ static bool spyp_place_find(spyp_place *p, spy_cursor *at) {
 // A part of the range (parent NULL) or of a place; NULL with an error when there is none.
 static PyObject *spyp_place_make(spyp_cursor_object *range, PyObject *parent, PyObject *step) {
     spyp_place *p = NULL;
+    if (PyUnicode_Check(step) && !spyp_utf8(step)) return spyp_error_behind("cursor: ");
     PyObject *key = PyUnicode_Check(step) ? Py_NewRef(step)
                     : PyIndex_Check(step) ? PyNumber_Index(step)
                                           : NULL;

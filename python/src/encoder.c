@@ -111,7 +111,7 @@ spy_command_list *spyp_encoder_list(PyObject *encoder, const spyp_device *device
         return NULL;
     }
     if (e->device != device) {
-        PyErr_SetString(PyExc_ValueError, "CommandEncoder: the encoder belongs to another device");
+        PyErr_SetString(spyp.value_error, "CommandEncoder: the encoder belongs to another device");
         return NULL;
     }
     return spyp_encoder_open(e, "CommandEncoder") < 0 ? NULL : e->list;

@@ -198,6 +198,7 @@ static inline int spyp_see_dl(const spyp_device *d, const spyp_dl_tensor *t, spy
 // __cuda_array_interface__: the type, from "<f4".
 static int spyp_see_typestr(PyObject *typestr, spyp_extent *e, Py_ssize_t *item) {
     const char *text = typestr && PyUnicode_Check(typestr) ? spyp_utf8(typestr) : "";
+    if (!text) return -1;
     bool good = text[0] && text[1] && text[2] >= '0' && text[2] <= '9';
     *item = good ? (Py_ssize_t)strtol(text + 2, NULL, 10) : 0;
     spy_dtype dtype = good && !(text[0] == '>' && *item > 1) ? spyp_dtype_of_family(text[1], *item) : SPY_DTYPE_DEFAULT;

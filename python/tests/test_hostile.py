@@ -414,7 +414,7 @@ def test_calls_within_calls(m):
 def test_nul(m, device):
     """26: C would cut the text off."""
     text = r"expected text without NUL characters, got '.*\\x00"
-    for use in (lambda: m["add\0x"], lambda: m.find_function("add\0x"), lambda: m.Pair["sum\0x"], lambda: m.add(1.0, **{"b\0x": 2.0}),
+    for use in (lambda: m["add\0x"], lambda: spy.Tensor.zeros(device, (1,), m.Pair).cursor()[0]["a\0x"], lambda: m.find_function("add\0x"), lambda: m.Pair["sum\0x"], lambda: m.add(1.0, **{"b\0x": 2.0}),
                 lambda: m.add(1, 2, **{"_result\0": "numpy"}), lambda: m.pair({"a\0x": 1.0, "b": 2.0}), lambda: m.pair([{"a\0x": 1.0, "b": 2.0}]),
                 lambda: m.one.prelude("// x\0 y"), lambda: m.scaled.set(**{"gain\0x": 2.0})(1.0), lambda: m.one.constants({"a\0": 1})(1.0),
                 lambda: m.one.type_conformances(["A : B\0"])(1.0), lambda: m.layout.find_type_by_name("Pair\0x"),
