@@ -595,6 +595,8 @@
 // warning that names the kernel: move the inner loop into a [Differentiable] function of its own, or give the loops the same
 // [MaxIters(n)]. Other derivatives of loops stop Slang with an internal error, which the call reports: those of a loop that
 // begins at a number known at run time only (for (int i = start; ...)), and some with `while`.
+// Gradients through elements of a local array that a loop stores at an index of run time (a[i % 3] = ...) can be wrong in
+// Slang 2026.14.1, without a word: check them against differences, or unroll the loop with [ForceUnroll].
 //
 // >>guide 24: frames of an engine
 //
