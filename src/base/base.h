@@ -131,6 +131,15 @@ SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 
+// >>memory that ran out
+// Allocations of this thread that have failed, of texts, names and objects; never goes down. Work that is made of many small
+// allocations (a kernel's text, a module's names) compares it before and after: with another number its result is
+// incomplete, and is thrown away as SPY_ERROR_OUT_OF_MEMORY, however well it looks.
+SPYI_FN uint32_t spyi_failed_allocations(void);
+SPYI_FN void spyi_note_failed_allocation(void);
+// When another allocation has failed since `before`: replaces the text by "out of host memory" and gives that status.
+SPYI_FN spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error);
+
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);

@@ -8,7 +8,10 @@ bool spyi_text_reserve(spyi_text *t, size_t more) {
     if (t->size + more + 1 <= t->capacity) return true;
     while (capacity < t->size + more + 1) capacity *= 2;
     data = (char *)realloc(t->data, capacity);
-    if (!data) return false;
+    if (!data) {
+        spyi_note_failed_allocation();
+        return false;
+    }
     data[t->size] = 0;
     t->data = data;
     t->capacity = capacity;
@@ -71,6 +74,7 @@ char *spyi_strdup(const char *s) {
     size = strlen(s) + 1;
     copy = (char *)malloc(size);
     if (copy) memcpy(copy, s, size);
+    else spyi_note_failed_allocation();
     return copy;
 }
 

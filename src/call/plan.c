@@ -6,6 +6,7 @@
 
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations();
     spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
     if (plan) plan->key = (uint8_t *)malloc(values->key_size);
     if (!plan || !plan->key) {
@@ -45,8 +46,10 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
+    status = spyi_check_allocations(failed, status, error);
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
+        free(plan->launch.leaves);
         free(plan->key);
         free(plan);
         return status;
@@ -269,6 +272,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spy_device *device = function->object.device;
     spyi_variant *variant;
     spyi_code code;
+    uint32_t failed = spyi_failed_allocations();
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
@@ -276,6 +280,10 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
+        status = spyi_check_allocations(failed, status, error); // half a text must not reach the compiler
+    }
+    if (status == SPY_OK) {
+        const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
@@ -306,12 +314,13 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.uniform_count = variant->feeds.uniform_count;
         desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", name.data);
-        spyi_step(&device->ctx, step.data, false);
+        spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
-        spyi_step(&device->ctx, step.data, true);
+        spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, error);
     }
+    status = spyi_check_allocations(failed, status, error);
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);

@@ -65,6 +65,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
     spyi_unit **link = NULL;
+    uint32_t failed = spyi_failed_allocations();
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_check_module_desc(device, function, desc);
     if (status == SPY_OK) {
@@ -110,9 +111,9 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.conformance_count = desc->conformance_count;
         unit.options = desc->options;
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
-        if (status == SPY_OK) {
-            module->name = spyi_strdup(spyi_unit_name(module->unit));
-        } else {
+        if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
+        status = spyi_check_allocations(failed, status, &error);
+        if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_module_free(module);
             module = NULL;
@@ -194,8 +195,11 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
     } else if (!found && name && name[0]) {
         spyi_text error = { NULL, 0, 0 };
         spyi_overloads overloads = { NULL, 0 };
+        uint32_t failed = spyi_failed_allocations();
         spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
+        status = spyi_check_allocations(failed, status, &error);
         if (status != SPY_OK) {
+            spyi_overloads_free(&overloads);
             spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
                       spyi_text_str(&error));
         } else if (overloads.count == 0) {
