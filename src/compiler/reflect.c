@@ -302,6 +302,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     const spyi_type *type = NULL;
+    uint32_t failed = spyi_failed_allocations();
     if (!slang) return spyi_type_other(types, "?");
     if (live->known_count) {
         const spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
@@ -367,7 +368,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     }
     if (!type) type = spyi_type_other(types, name);
     spyi_text_free(&text);
-    spyi_sl_known_add(live, slang, type);
+    if (spyi_failed_allocations() == failed) spyi_sl_known_add(live, slang, type);
     return type;
 }
 

@@ -74,8 +74,19 @@ static void spyi_type_free_parts(spyi_type *type) {
     free((void *)(uintptr_t)type->display);
 }
 
-// The type in the table that equals `made`, whose strings and fields this takes.
+// Whether memory sufficed for all of its strings.
+static bool spyi_type_is_whole(const spyi_type *type) {
+    bool whole = type->name && type->display;
+    for (uint32_t i = 0; whole && i < type->field_count; ++i) whole = type->fields[i].name != NULL;
+    return whole;
+}
+
+// The type in the table that equals `made`, whose strings and fields this takes; void when memory ran out.
 static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
+    if (!spyi_type_is_whole(made)) {
+        spyi_type_free_parts(made);
+        return types->void_type;
+    }
     uint64_t hash = spyi_hash(made->name, strlen(made->name), (uint64_t)made->kind);
     spyi_mutex_lock(&types->lock);
     spyi_type_node **bucket = &types->buckets[hash % SPYI_TYPE_BUCKETS];
@@ -90,6 +101,8 @@ static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
             node->hash = hash;
             node->next = *bucket;
             *bucket = node;
+        } else {
+            spyi_note_failed_allocation();
         }
     }
     spyi_mutex_unlock(&types->lock);
@@ -108,6 +121,7 @@ static spyi_type spyi_type_blank(spyi_type_kind kind) {
 // >>making types
 
 spyi_types *spyi_types_create(spyi_target target) {
+    uint32_t failed = spyi_failed_allocations();
     spyi_types *types = (spyi_types *)calloc(1, sizeof *types);
     if (!types) return NULL;
     types->target = target;
@@ -129,6 +143,10 @@ spyi_types *spyi_types_create(spyi_target target) {
         types->scalars[i] = spyi_type_intern(types, &t);
     }
     types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    if (spyi_failed_allocations() != failed) {
+        spyi_types_destroy(types);
+        return NULL;
+    }
     return types;
 }
 
@@ -234,7 +252,10 @@ const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spy
                                   uint32_t count, size_t device_size, size_t device_align) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
     spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
-    if (!copy) return types->void_type;
+    if (!copy) {
+        spyi_note_failed_allocation();
+        return types->void_type;
+    }
     t.name = spyi_strdup(name);
     // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
     const char *from = name;
@@ -325,7 +346,10 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
                                   uint32_t count) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
-    if (!copy) return types->void_type;
+    if (!copy) {
+        spyi_note_failed_allocation();
+        return types->void_type;
+    }
     t.name = spyi_strdup(name);
     t.display = spyi_readable_name(types, name);
     t.host_align = t.device_align = 1;
