@@ -1,6 +1,6 @@
 # slangpy.h is header-only for its users; this Makefile is for working on it. Sources come from src/manifest alone.
 #
-#   make               the four headers, and build/release/libslangpy.a (the split build)
+#   make               the headers, and build/release/libslangpy.a (the split build)
 #   make demo          fetch what is needed, tonemap a photograph, print the picture's path
 #   make test          everything that CI runs; ends with 'N passed, N failed, N skipped'
 #   make soak          the GPU tests at full counts        make bench [BACKEND=vk]   performance.md's figures
@@ -33,7 +33,7 @@ INCLUDES := -isystem /usr/include/stb
 ALL_CFLAGS = $(STD) $(flags_$(config)) -MMD -MP $(CFLAGS)
 LIBS := -lpthread -ldl -lm
 
-headers := slangpy.h slangpy_vk.h slangpy_cuda.h slangpy_d3d12.h
+headers := slangpy.h slangpy_vk.h slangpy_cuda.h slangpy_d3d12.h slangpy.hpp
 sources := $(shell awk '!/^\#/ && $$2 == "impl" && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
 listed := $(addprefix src/,$(shell awk '!/^\#/ && NF { print $$3 }' src/manifest))
 objects := $(sources:%.c=$B/src/%.o)
@@ -59,7 +59,7 @@ unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
 gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
 gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
-cuda_tests := $(addprefix $B/cuda/,buffers calls cuda cuda_kernels dispatch globals gradient_sums gradients graph groups kinds options print random resolution views)
+cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch globals gradient_sums gradients graph groups kinds options print random resolution views)
 
 .PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
 .DELETE_ON_ERROR:
@@ -80,7 +80,7 @@ bench-programs: $(bench_programs)
 
 # ---- headers and library
 
-# One run writes all four. It leaves an unchanged header alone, so the stamp, not the header, carries the time.
+# One run writes all of them. It leaves an unchanged header alone, so the stamp, not the header, carries the time.
 build/headers.stamp: src/manifest tools/amalgamate LICENSE $(wildcard $(listed))
 	@mkdir -p build
 	tools/amalgamate
@@ -183,7 +183,7 @@ soak:
 	@tests/run soak
 
 bench:
-	@tools/setup
+	@tools/setup test # raw_vk.c, a rival, uses volk
 	@$(MAKE) --no-print-directory config=release bench-programs
 	@tests/bench/run build/release/bench $(BACKEND) # a script: rivals run in processes of their own, interleaved
 

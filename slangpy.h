@@ -70,9 +70,11 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
+//
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
-// or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
+// before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
 // SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
@@ -80,6 +82,10 @@
 // stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
 // to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
 // which would dangle, does not compile. Descs are filled by assignment in C++.
+//
+// Structs that a program fills, spy_*_desc and spy_call_options, are all zero by default: `spy_tensor_desc d = { 0 };` in C,
+// `spy_tensor_desc d = {};` in C++, or the members by name in braces. One that was not zeroed is an error that says so,
+// as far as its last member, _end_canary, shows it.
 //
 // >>guide 3: devices
 //
@@ -90,7 +96,9 @@
 // was found.
 //
 // Tensors, modules and functions belong to their device; two devices are independent. spy_release_device
-// waits for the GPU and releases everything that was made from it, in any order that the program left.
+// waits for the GPU and releases everything that was made from it, in any order that the program left. It is the
+// last use of them all: a handle that is used, retained or released after it is freed memory. In C++ let the
+// device's owner be destroyed last.
 //
 // >>guide 4: modules and finding the compiler
 //
@@ -107,8 +115,10 @@
 // completes `extern` declarations with what other modules `export`; desc.options says how the module and its
 // kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
 //
-// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
-// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, has what has changed on disk or in the
+// hook compiled in the background, and puts it in place in a later frame; prepared calls keep running the old
+// kernel until the new one is ready, too, so that no frame waits for a compiler. spy_reload_changed does the same
+// and waits, spy_reload_module reloads one module. Functions stay the same objects and mean the new code; a reload
 // that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
 // changed its fields is refused by the new code, with an error that says so: make it again.
 //
@@ -170,18 +180,21 @@
 //     spy_arg_tensor                device memory, for in, out and inout alike. Scalars are converted as in
 //                                   C, but never to fewer bits, from float to int or to bool: uint8_t feeds
 //                                   int, int feeds uint and float; double does not feed float. Outputs are
-//                                   not converted. Also whole, and as a pointer: see 18
+//                                   not converted, but for "_result", which goes into numbers of any type
+//                                   as Slang converts them (bool aside). Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
 //     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
 //                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
-//                                   tensors or spy_out_*
+//                                   tensors or spy_out_*. An array T[N], of structs say, as one without
+//                                   names: an argument for each of its N elements
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
 //     spy_out_*, spy_inout_*        `out` and `inout` parameters and "_result", see 8
 //     spy_cast(arg, "float3")       that argument for a parameter of exactly this type: chooses between
 //                                   overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))  that argument, run over as 7 says
+//     spy_map_value(arg)            a host array as one value, run over only where no overload takes it whole
 //     spy_arg_packed                a copy that spy_pack made of an argument and all that it points to
 //
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
@@ -243,6 +256,7 @@
 // reads it. So a program may check each call, or once. Everything accepts the NULL that a failed function
 // gave, and then does nothing but note an error of the thread: spy_take_error(NULL) reads that one. Failed
 // device creations, functions of released objects and SPY_ERROR_BUSY are found there as well.
+// SPY_ERROR_BUSY is also the device's error, and is logged: a callback used the device that it was called from.
 //
 // A message names the function, the argument, what was expected and what came; for calls also the candidates
 // or the table of arguments; for Slang code the compiler's text with file and line. An error that is found
@@ -251,10 +265,21 @@
 //
 // >>guide 10: threads
 //
-// No function has to be called from a special thread, but one device serves one thread at a time: a call that
-// finds it in use returns SPY_ERROR_BUSY at once (see 9), without waiting. Give each thread a device, or take
-// turns with a lock of your own. spy_release_tensor and spy_retain_tensor may come from any thread at any
-// time.
+// No function has to be called from a special thread, and several threads may use one device: each call waits
+// until the calls before it have returned. Nothing is refused or lost, and a thread that calls seldom is not kept
+// out by one that calls all the time. What one thread's call uses must not be changed by another thread while that
+// call runs: host memory, a tensor's place (spy_tensor_point_to). Devices are independent of each other.
+// Loading, reloading and compiling wait for each other but do not keep the device: a loader thread's
+// spy_load_module, or a call that is made for the first time, does not hold up the calls of other threads.
+// spy_release_* and spy_retain_* of tensors, modules, lists and prepared calls never wait. A program that takes
+// turns by itself sets desc.single_threaded, which leaves the lock out (it costs a few nanoseconds a call).
+//
+// Callbacks (desc.log, progress, blocking, files, hooks of calls and lists) run within a call: they must not use
+// the device that called them. That is refused with SPY_ERROR_BUSY, without waiting; spy_take_error and
+// spy_get_device_info are free. The reload hook and close callbacks run between calls and may use everything.
+//
+// The child of a fork() has neither the threads nor the GPU of its parent: every use of the parent's devices and
+// objects there is SPY_ERROR_DEVICE_LOST, at once. It may make a device of its own.
 //
 // >>guide 11: order of work, submission, waiting, and what costs what
 //
@@ -386,7 +411,7 @@
 //                                        vectors and matrices of them, structs that are IAtomicAddable
 // Parameters of all of them are `in`: writes go through them. Indices are D ints (t[y, x]), an int[D], or a
 // vector, whose .x is the last dimension; load and store take the same; .shape has the sizes. Bounds are not
-// checked. T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
+// checked but in a device made for it (25). T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
 //
 // The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which tell any code
 // where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
@@ -592,6 +617,21 @@
 // reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside recordings are the
 // library's own submissions as ever, also while frames are in flight, and can be read at once. One that depends on a
 // recording comes after the engine has submitted it. examples/04_engine_vulkan has two frames in flight.
+//
+// >>guide 25: finding indices that are out of range
+//
+// With .check_bounds = true in the spy_device_desc, tensors that a function takes whole (guide 18 and 23) look at each index
+// in the kernel: one outside the shape gives 0 where it reads, and writes or adds nothing. The first one is an error of the
+// next wait, read or call with a result, SPY_ERROR_OUT_OF_RANGE; what was read is there all the same. It may be of an earlier
+// call, of a dispatch, a shader of the module's own or a command list:
+//
+//     spy_tensor_read: blur: 'image': the kernel reads at index (480, 12), its shape is (480, 640): expected 0 to 479 in
+//     dimension 0, got 480; at element (479, 12) of the call; it got 0
+//
+// One is told at a time: threads run in no order, so "first" is the one that came first to a place where all look. Tensors
+// that Slang code makes of a pointer are checked, too, without a name. StructuredBuffer and the other buffers, TensorView and
+// plain pointers are not. Without the option nothing is checked, and kernels have no trace of it: it is for debugging,
+// where a wrong index would otherwise change other memory or crash. Each wait looks at a few words in the GPU's memory.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -625,7 +665,7 @@ extern "C" {
     X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                   \
     X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                     \
     X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                            \
-    X(SPY_ERROR_BUSY, -13, "another thread is using the device")                                              \
+    X(SPY_ERROR_BUSY, -13, "this thread is in a call of the device already")                                  \
     X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                     \
     X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
     X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \
@@ -660,7 +700,8 @@ typedef enum spy_log_level {
 } spy_log_level;
 
 // Called for each message at or above the threshold. `message` is one text without a final newline, valid
-// during the call. Threads: from the thread that causes it, and from compile threads of spy_prepare().
+// during the call. Threads: from the thread that causes it, and from threads of the
+// library that compile (spy_prepare, spy_poll_reload); it must not use the device (SPY_ERROR_BUSY).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
 typedef struct spy_log {
@@ -680,7 +721,8 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
-// Told when the calling thread is about to be blocked, and when that is over: round compilers and waits for the GPU. For
+// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the GPU and waits for
+// other threads' calls. For
 // programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
 // is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
@@ -797,7 +839,8 @@ typedef struct spy_file {
 
 // Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
 // NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
-// Threads: whichever loads a module. The library holds a lock meanwhile: a hook must not call it.
+// Threads: whichever loads or reloads a module, one at a time; after spy_poll_reload() a thread of the library. The library
+// holds a lock meanwhile: a hook must not call it.
 typedef struct spy_file_hook {
     // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
     // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.
@@ -839,42 +882,50 @@ typedef struct spy_device_desc {
     const char *label;          // name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
+    bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
+    bool single_threaded; // the program uses the device from one thread at a time by itself: calls leave out the lock
+                          // that makes others wait (releases still come from any thread)
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 spy_device *spy_create_device(const spy_device_desc *desc);
 
-// Release the device and everything that was made from it; waits for its work. NULL is ignored.
-// Threads: one, while no other thread uses the device or its objects.
+// Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
+// is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
+// calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
+// to release itself it releases before.
+// Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
 void spy_release_device(spy_device *device);
 
 // The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
-// released objects, failed device creations and SPY_ERROR_BUSY. Threads: any.
+// released objects, failed device creations, SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of
+// a fork. Threads: any.
 spy_error spy_take_error(spy_device *device);
 
 // A point in the device's order of work. 0: before everything.
 typedef uint64_t spy_submit_id;
 
-// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: one at a time.
+// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: any.
 spy_submit_id spy_flush(spy_device *device);
-// Submit and wait for all work. Threads: one at a time.
+// Submit and wait for all work. Threads: any.
 spy_status spy_wait(spy_device *device);
 // Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
 spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
 // Whether the work up to `id` has finished. Never waits.
 bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
-// Call `func` when the device is released, before its objects go. Threads: one at a time.
+// Call `func` when the device is released, before its objects go. Threads: any.
 spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
                                   void *user_data);
 
-// Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
+// Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
 spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
 // Errors: SPY_ERROR_IO when it does not exist.
-// Threads: one at a time.
+// Threads: any.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: element types that kernels may use, and atomics.
@@ -911,7 +962,7 @@ spy_device_info spy_get_device_info(const spy_device *device);
 // there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
 size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
 
-// Counts since the device was made, for tests and tuning. Threads: one at a time.
+// Counts since the device was made, for tests and tuning. Threads: any.
 typedef struct spy_device_stats {
     uint64_t calls;              // spy_call and prepared calls that reached the GPU
     uint64_t plan_hits;          // ... whose plan was found ready
@@ -940,7 +991,7 @@ typedef struct spy_calibration {
 } spy_calibration;
 
 // Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
-// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+// without SPY_FEATURE_TIMESTAMPS. Threads: any.
 spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
@@ -964,8 +1015,8 @@ typedef struct spy_define {
 } spy_define;
 
 // How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
-// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it. On CUDA NVRTC
-// optimises fully whatever is asked; a warning says so.
+// LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they are as NONE, and the device's log
+// gets one warning. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -1022,19 +1073,22 @@ typedef struct spy_module_desc {
     size_t conformance_count;
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
 // A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
-// Released by the caller, or with the device. Threads: one at a time a device.
+// Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
+// Both before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
+// at any time. NULL is ignored by the second.
 void spy_retain_module(spy_module *module);
 void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
-// SPY_ERROR_IO: `path` cannot be written. Threads: one at a time a device.
+// SPY_ERROR_IO: `path` cannot be written. Threads: any.
 spy_status spy_save_module(spy_module *module, const char *path);
 // The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
 // many there are; 0 and an error when that fails.
@@ -1048,26 +1102,34 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
 // changes or is asked for by NULL. Either all modules concerned are replaced or, when one does not compile, none: then
 // everything stays as it was, and the error carries the compiler's text.
 // Function handles stay valid and mean the new code. One whose function has gone says so when it is next called, until
-// a later reload brings it back. Work in flight keeps the old code. A prepared call is prepared anew, for the arguments
-// it then gets, when it is next called. Tensors stay; one of a struct whose layout has changed fits only functions that
+// a later reload brings it back. Work in flight keeps the old code. Prepared calls are compiled anew for the kinds of
+// arguments that they were last given, and keep running the old kernel until that is done; a call that gives other kinds
+// after a reload has them prepared then. Tensors stay; one of a struct whose layout has changed fits only functions that
 // still know the old layout: a call says so.
-// Waits for compile threads of the modules, not for the GPU. Threads: one at a time a device. Cost: as loading.
+// Returns when everything is compiled, prepared calls too; other threads use the device meanwhile. Does not wait for the
+// GPU. Threads: any. Cost: as loading.
 spy_status spy_reload_module(spy_module *module, const char *source);
 
 typedef struct spy_reload_info {
-    uint32_t reloaded; // modules that have new code
-    uint32_t failed;   // reloads that failed; those modules keep their code, and are tried again after the next change
+    uint32_t reloaded;  // modules that have new code
+    uint32_t failed;    // reloads that failed; those modules keep their code, and are tried again after the next change
+    uint32_t compiling; // modules, or prepared calls of reloaded ones, that a thread still compiles
 } spy_reload_info;
 
-// Reload all modules whose files have changed on disk, or in the file hook: those that a module was made of, and those
-// that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time) and does nothing in
-// between, so that it may be called each frame. `info` may be NULL.
-// SPY_OK: nothing has changed, or all of it was reloaded. Else as spy_reload_module(), for the first that failed.
-// Threads: one at a time a device. Cost: without a look 0.1 us, a look about 2 us a file.
+// Reload in the background all modules whose files have changed on disk, or in the file hook: those that a module was made
+// of, and those that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time), so that it may
+// be called each frame. What has changed is compiled by a thread of the library while calls go on with the old code; a later
+// spy_poll_reload() finds it done, puts it in place and counts it in `info` (may be NULL). Neither compiles nor waits.
+// SPY_OK: nothing has failed since the last poll. Else as spy_reload_module(), for the first that failed.
+// Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
 spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
+// The same, waiting: when it looks, it returns after all that has changed is reloaded, prepared calls too.
+// Threads: any; others use the device meanwhile. Cost: without a look 0.1 us, without a change 2 us a file, else as loading.
+spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
-// the error lists the nearest names. Borrowed: lives as long as its module. Threads: one at a time a device.
+// the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
 spy_function *spy_find_function(spy_module *module, const char *name);
 const char *spy_function_name(const spy_function *function);
 spy_module *spy_function_module(const spy_function *function);
@@ -1208,6 +1270,7 @@ struct spy_decl {
     uint32_t group_size[3];      // its [numthreads]
     const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
     uint32_t line;
+    const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
 typedef enum spy_type_kind {
@@ -1246,7 +1309,7 @@ struct spy_type_info {
 };
 
 // The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
-// Threads: one at a time a device. Cost: a few ms for the first call, nothing later.
+// Threads: any. Cost: a few ms for the first call, nothing later.
 const spy_decl *spy_reflect_module(spy_module *module);
 
 // The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
@@ -1261,11 +1324,11 @@ const spy_decl *spy_next_overload(const spy_decl *decl);
 const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
-// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: one at a time a device.
+// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
 const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
-// them is unknown or the second is no interface. Threads: one at a time a device.
+// them is unknown or the second is no interface. Threads: any.
 bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus
@@ -1296,31 +1359,33 @@ typedef struct spy_tensor_desc {
     bool with_grad;           // with a gradient tensor of the same shape, zeroed: see api/gradient.h. Float elements only
     spy_tensor *grad_in;      // instead: the gradient that calls read (retained), for outputs of backward calls
     spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_tensor_desc;
 
-// Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
+// Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: any.
 // Cost: no driver call when the pool has a block of that size; a copy of data.
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
+// Both before the device is released, as all uses of its objects.
 void spy_retain_tensor(spy_tensor *tensor);
 // Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
 void spy_release_tensor(spy_tensor *tensor);
 
 // Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
-// size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: one at a time a device.
+// size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: any.
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
-// Copy `data` into all elements; `data` may change after the return. Threads: one at a time a device.
+// Copy `data` into all elements; `data` may change after the return. Threads: any.
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
-// The same for elements first .. first + count in row-major order, whatever the strides. Threads: one at a time a device.
+// The same for elements first .. first + count in row-major order, whatever the strides. Threads: any.
 spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
 spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
-// Set every scalar of every element to `value`, converted to its type. Threads: one at a time a device.
+// Set every scalar of every element to `value`, converted to its type. Threads: any.
 spy_status spy_tensor_fill(spy_tensor *tensor, double value);
-// Set every element to one value in C's layout: size_bytes is one element's size. Threads: one at a time a device.
+// Set every element to one value in C's layout: size_bytes is one element's size. Threads: any.
 spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
 // Copy the elements of `from` to those of `to`, which has the same shape; strides may be any. The types are the same, or
 // scalars, vectors, matrices or arrays of the same sizes: then each scalar is converted as host data is, and one that does
 // not fit is SPY_ERROR_OUT_OF_RANGE and nothing is written. The two may overlap: `from` is read first. Elements of
-// `to` must not lie at one place. Threads: one at a time a device.
+// `to` must not lie at one place. Threads: any.
 // Cost: of one type and in runs of 4 KiB and more, or of few: the device copies and nothing is waited for. Else the
 // elements go through host memory; a Slang function (float copy(float x) { return x; }) is then faster.
 spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
@@ -1328,12 +1393,12 @@ spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
 // Describe a tensor's contents as numpy prints arrays: a line with type and shape, then nested brackets, columns aligned,
 // floats with up to 8 decimals; above 1,000 scalars the first and last 3 of each dimension, which alone are downloaded.
 // Vectors, matrices and arrays print as further dimensions, structs as {field: value}. Works like snprintf: writes at
-// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: one at a time a device.
+// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: any.
 size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
 
 // The GPU's address of the first element, for pointers in structs and for the backend's own API. Valid as long as
 // something holds the memory. What kernels do through it is not seen: order such calls by spy_wait(). 0 and
-// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: one at a time a device.
+// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: any.
 uint64_t spy_tensor_address(spy_tensor *tensor);
 
 typedef struct spy_tensor_info {
@@ -1358,6 +1423,7 @@ typedef struct spy_view_desc {
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
     const char *type;         // another element type; NULL: the tensor's own
     spy_module *module;       // where `type` is looked up
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_view_desc;
 // Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
@@ -1395,23 +1461,27 @@ spy_index spy_index_all(void);  // : a whole dimension
 spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
 spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
+// SPY_INDICES(spy_index_at(2), spy_index_rest()): indices for the call that they stand in. As SPY_ARGS they are good until the end of
+// the block in C and of the statement in C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
 #ifdef __cplusplus
 } // extern "C"
 template <size_t N> struct spyi_index_list {
     spy_index items[N];
-    operator spy_indices() const {
-        spy_indices a = { items, N };
-        return a;
+    operator spy_indices() const & {
+        return { items, N };
+    }
+    operator spy_indices() const && {
+        static_assert(N == size_t(-1), "SPY_INDICES(...) is gone at the end of this statement, and spy_indices only points to it: "
+                                       "write auto list = SPY_INDICES(...) and use the list");
+        return { nullptr, 0 };
     }
 };
 template <class... T> inline spyi_index_list<sizeof...(T)> spyi_make_indices(const T &...items) {
-    spyi_index_list<sizeof...(T)> list = { { items... } };
-    return list;
+    return { { items... } };
 }
 #define SPY_INDICES(...) spyi_make_indices(__VA_ARGS__)
 extern "C" {
 #else
-// SPY_INDICES(spy_index_at(2), spy_index_rest()): a spy_indices that lives until the end of its block.
 #define SPY_INDICES(...)                                                                                      \
     ((spy_indices){ (const spy_index[]){ __VA_ARGS__ }, sizeof((spy_index[]){ __VA_ARGS__ }) / sizeof(spy_index) })
 #endif
@@ -1452,7 +1522,7 @@ extern "C" {
 //     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 3, rgb);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
-// Threads: one at a time a range, apart from the device; create, over, apply: one at a time a device.
+// Threads: one at a time a range; create, over, apply: any.
 typedef struct spy_cursor {
     spy_device *device;
     struct spyi_cursor_range *range;
@@ -1490,7 +1560,8 @@ spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t siz
 // read. Any cursor of the range will do. Cost: an upload for each run of such elements.
 spy_status spy_cursor_apply(spy_cursor cursor);
 // Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
-// are invalid then. Nowhere and the program's own memory are ignored. Threads: any.
+// are invalid then. Nowhere and the program's own memory are ignored. Before the
+// device is released. Threads: any.
 void spy_release_cursor(spy_cursor cursor);
 
 typedef struct spy_cursor_info {
@@ -1522,6 +1593,7 @@ typedef struct spy_arg spy_arg;
 struct spy_result;
 
 #define SPY_MAP_WHOLE 255u
+#define SPY_MAP_VALUE 254u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1561,7 +1633,8 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries
+    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
+                               // SPY_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -1723,6 +1796,9 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
+// `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
+// over as any array is: two of 3 floats for f(float, float) make 3 calls.
+spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
 spy_arg spy_cast(spy_arg arg, const char *type);
@@ -1743,7 +1819,7 @@ void spy_release_packed(spy_packed *packed);
 // Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
 // of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
 // Errors found before the launch leave every output as it was.
-// Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
+// Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
 // What a write_globals hook sets values in.
@@ -1774,6 +1850,7 @@ typedef struct spy_call_options {
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_call_options;
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
@@ -1801,7 +1878,9 @@ typedef struct spy_uint3 {
 // TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
 // components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
 // stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
-// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f).
+// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
+// spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
+// thread_count must have one dimension.
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
@@ -1830,18 +1909,22 @@ typedef struct spy_prepare_desc {
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
                                      // none. append_to must be NULL. The values in `globals` are given to every call;
                                      // write_globals is called by spy_prepare() and at each call, and gives newer ones
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
 // not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
-// SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
+// SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
+// first time or after a reload. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
 // ones are an error.
-// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
-// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
+// Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
+// runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
+// that need another variant of it, waits for the new one, which is made for these arguments.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
 void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
@@ -1871,6 +1954,7 @@ typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: none
     spy_shape stride; // multiplied with it before; rank 0: 1
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_grid_desc;
 
 // Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
@@ -1886,6 +1970,7 @@ typedef struct spy_random_desc {
     uint32_t warmup;   // values passed over
     bool no_hash_seed; // the seed is used as it is, not hashed first
     bool zero_seed;    // the seed is 0 (seed must be 0)
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_random_desc;
 
 // Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.
@@ -1914,19 +1999,19 @@ extern "C" {
 // the gradients of what they are views of. Whoever holds a tensor holds its gradients.
 
 // The gradient tensor: the one that with_grad made, or grad_out, or grad_in. NULL when there is none, without an error.
-// Borrowed: lives as long as `tensor`. Threads: one at a time a device.
+// Borrowed: lives as long as `tensor`. Threads: any.
 spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // The gradient that calls read: of their outputs going backward, of their inputs in forward mode. NULL: none. Borrowed.
 spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
 // The gradient that backward calls add to, and that forward mode writes. NULL: none. Borrowed.
 spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
-// Set all gradients of a tensor to zero. Threads: one at a time a device.
+// Set all gradients of a tensor to zero. Threads: any.
 spy_status spy_tensor_zero_grad(spy_tensor *tensor);
 // The same elements without gradients: a view, released by the caller. NULL on failure.
 spy_tensor *spy_create_detached(spy_tensor *tensor);
 // The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
 // grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
-// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: one at a time a device.
+// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
 spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
 
 // >>a value and its gradient, given one by one
@@ -2000,7 +2085,7 @@ typedef struct spy_resolution {
 // that come from compiling, from overlapping memory, from append_to and from values, which are not looked at (300 for a
 // uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
-// Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
+// Threads: any. Cost: a few us when cached, else 0.01-1 ms.
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
@@ -2043,13 +2128,13 @@ extern "C" {
 // SlangPy's flush_print and flush_print_to_string.
 
 // Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
-// SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: one at a time.
+// SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
 spy_status spy_flush_print(spy_device *device);
 
 // Wait likewise, and write the messages that have not been delivered into `text`, each followed by a newline, with a NUL at the
 // end. Gives the bytes that they have without the NUL. When `capacity` is not more than that, or text is NULL, nothing is
 // written but an empty string, and the messages stay. 0 with an error on the device when they cannot be read.
-// Threads: one at a time.
+// Threads: any.
 size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
@@ -2091,6 +2176,7 @@ typedef struct spy_list_desc {
     // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_list_desc;
 
 // Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.
@@ -2098,8 +2184,9 @@ typedef struct spy_list_desc {
 // memory of all tensors and the kernels it uses, so that these may be released in any order. Contents are read when the
 // GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
 // (spy_tensor_point_to) stays what it was in the list.
-// Threads: one at a time a device, as for all functions below.
+// Threads: any, as for all functions below.
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
+// Both before the device is released, as all uses of its objects.
 void spy_retain_command_list(spy_command_list *list);
 // Threads: any, at any time; submitted work goes on. NULL is ignored.
 void spy_release_command_list(spy_command_list *list);
@@ -2170,7 +2257,7 @@ spy_list_info spy_get_list_info(spy_command_list *list);
 
 // >>api/args_cpp.h ------------------------------------------------------------------------------------------
 
-// C++: SPY_ARGS(...) as an argument of each function that takes spy_args. A list that stands in the call itself lives until the
+// C++: SPY_ARGS(...) as an argument of each function that takes spy_args, and SPY_INDICES(...). A list that stands in the call itself lives until the
 // call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
 
 #ifdef __cplusplus
@@ -2188,72 +2275,92 @@ template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_lis
     typedef Result type;
 };
 template <class List, class Result> struct spyi_with_list<List &, Result> : spyi_with_list<List, Result> {};
-template <class List, class Result> struct spyi_with_list<const List, Result> : spyi_with_list<List, Result> {};
+template <class List, class Result>
+struct spyi_with_list<const List, Result> : spyi_with_list<List, Result> {};
 
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_call(spy_function *function, List &&args) {
     return spy_call(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args,
+                                                                     const spy_call_options *options) {
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
+                                                                    List &&args,
+                                                                    const spy_call_options *options) {
     return spy_dispatch(function, threads, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(
+    spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
     return spy_dispatch_indirect(function, groups, index, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args, const spy_call_options *options, uint64_t *gpu_time_ns) {
+inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args,
+                                                                     const spy_call_options *options,
+                                                                     uint64_t *gpu_time_ns) {
     return spy_time_call(function, spyi_args_now(static_cast<List &&>(args)), options, gpu_time_ns);
 }
 template <class List>
-inline typename spyi_with_list<List, size_t>::type spy_explain_call(spy_function *function, List &&args, const spy_call_options *options, char *text, size_t capacity) {
+inline typename spyi_with_list<List, size_t>::type spy_explain_call(spy_function *function, List &&args,
+                                                                    const spy_call_options *options,
+                                                                    char *text, size_t capacity) {
     return spy_explain_call(function, spyi_args_now(static_cast<List &&>(args)), options, text, capacity);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_prepared *>::type spy_prepare(spy_function *function, List &&args, const spy_prepare_desc *desc) {
+inline typename spyi_with_list<List, spy_prepared *>::type spy_prepare(spy_function *function, List &&args,
+                                                                       const spy_prepare_desc *desc) {
     return spy_prepare(function, spyi_args_now(static_cast<List &&>(args)), desc);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_prepared(spy_prepared *prepared, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_prepared(spy_prepared *prepared,
+                                                                         List &&args) {
     return spy_call_prepared(prepared, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_backward(spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_backward(spy_function *function,
+                                                                         List &&args) {
     return spy_call_backward(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_forward_diff(spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_forward_diff(spy_function *function,
+                                                                             List &&args) {
     return spy_call_forward_diff(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_resolution *>::type spy_resolve(spy_function *function, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_resolution *>::type spy_resolve(spy_function *function, List &&args,
+                                                                         const spy_call_options *options) {
     return spy_resolve(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_list_call(spy_command_list *list, spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_list_call(spy_command_list *list,
+                                                                     spy_function *function, List &&args) {
     return spy_list_call(list, function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call,
+                                                                    List &&args) {
     return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
 }
 
 // Arguments that point to a list: kept by its own name, or a temporary of the same statement.
-template <size_t N, bool Inner> inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
+template <size_t N, bool Inner>
+inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
     return spy_arg_struct(name, spy_args(fields));
 }
-template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_struct(const char *name, spyi_arg_list<N, Inner> &&fields) {
+template <size_t N, bool Inner>
+inline spyi_inner_arg spy_arg_struct(const char *name, spyi_arg_list<N, Inner> &&fields) {
     return { spy_arg_struct(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(fields))) };
 }
-template <size_t N, bool Inner> inline spy_arg spy_arg_diff_pair(const char *name, const spyi_arg_list<N, Inner> &pair) {
+template <size_t N, bool Inner>
+inline spy_arg spy_arg_diff_pair(const char *name, const spyi_arg_list<N, Inner> &pair) {
     return spy_arg_diff_pair(name, spy_args(pair));
 }
-template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner> &&pair) {
+template <size_t N, bool Inner>
+inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner> &&pair) {
     return { spy_arg_diff_pair(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(pair))) };
 }
 
@@ -2266,6 +2373,11 @@ inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);
+}
+
+template <size_t N>
+inline spy_tensor *spy_create_indexed(spy_tensor *tensor, const spyi_index_list<N> &list) {
+    return spy_create_indexed(tensor, spy_indices(list));
 }
 
 #endif // __cplusplus
@@ -2293,8 +2405,8 @@ static const char *const spyi_slang_slangpy[] = {
     "//   wang_hash(), WangHash                         random numbers",
     "//",
     "// An index is D ints in the order of the shape, t[row, column], or int[D], or a vector, whose components go the other",
-    "// way round, as in textures: t[int2(column, row)]. Nothing checks bounds: an index outside the shape is undefined, as",
-    "// with arrays.",
+    "// way round, as in textures: t[int2(column, row)]. An index outside the shape is undefined, as with arrays, unless the",
+    "// device was made with check_bounds.",
     "//",
     "// The module needs nothing from C: tensors can be made from pointers in Slang. By hand it compiles with",
     "//   slangc -I src/slang -fvk-use-scalar-layout -matrix-layout-row-major",
@@ -2305,6 +2417,7 @@ static const char *const spyi_slang_slangpy[] = {
     "__include slangpy_tensor;",
     "__include slangpy_atomic;",
     "__include slangpy_call;",
+    "__include slangpy_bounds;",
     "__include slangpy_random;",
     NULL
 };
@@ -2408,8 +2521,8 @@ static const char *const spyi_slang_slangpy_memory[] = {
 static const char *const spyi_slang_slangpy_tensor[] = {
     "// Tensors: N-D strided views of device memory, as values that are passed and copied like any struct.",
     "//",
-    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_unused`",
-    "// at 12, `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
+    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_site`",
+    "// at 12 (the argument's number for messages, 0 for tensors made in Slang), `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
     "// `_data` points to the element that lies lowest and `_offset` is the way from there to the element at index 0, because",
     "// NVIDIA's Vulkan driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
     "implementing slangpy;",
@@ -2548,7 +2661,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2557,7 +2670,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2567,13 +2680,16 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "}",
@@ -2583,7 +2699,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2592,7 +2708,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2602,13 +2718,16 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "}",
@@ -2619,7 +2738,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2628,7 +2747,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2638,17 +2757,23 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "}",
@@ -2876,7 +3001,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public Element *_data;",
     "    public int _offset;",
-    "    public int _unused;",
+    "    public int _site;",
     "    public int[Rank] shape;",
     "    public int[Rank] strides;",
     "",
@@ -2885,7 +3010,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    {",
     "        _data = data;",
     "        _offset = offset;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
@@ -2895,22 +3020,31 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    {",
     "        _data = data;",
     "        _offset = 0;",
-    "        _unused = 0;",
+    "        _site = 0;",
     "        this.shape = shape;",
     "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
     "    public Element load(int[Rank] index)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
+    "#endif",
     "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
     "    }",
     "    public void store(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 1)) return;",
+    "#endif",
     "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
     "    }",
     "",
     "    public void add(int[Rank] index, Element value)",
     "    {",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "        if (spyi_outside(_site, shape, index, 2)) return;",
+    "#endif",
     "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
     "    }",
     "    public void add(vector<int, Rank> index, Element value) { add(spyi_reverse(index), value); }",
@@ -3012,6 +3146,59 @@ static const char *const spyi_slang_slangpy_call[] = {
     "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;",
     "    spyi_set_call(element, shape, group_shape);",
     "}",
+    NULL
+};
+
+// >>slang/slangpy_bounds.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_bounds[] = {
+    "// spy_device_desc.check_bounds: tensors look at their indices. An index outside the shape loads zero and stores nothing, and",
+    "// the first one is noted in the device's record, whose address is the macro's value. Without the macro nothing of this is",
+    "// there, and tensors check nothing.",
+    "//",
+    "// The record, in words: 0 its state (0 free, 1 being written, 2 complete), 1 the tensor's _site, 2 rank | access << 8 | rank",
+    "// of the call << 16, 4 to 11 the index, 12 to 19 the shape, 20 to 27 the call's element. data/bounds.c reads it.",
+    "implementing slangpy;",
+    "",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "",
+    "internal void spyi_note_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)",
+    "{",
+    "    uint *record = (uint *)uint64_t(SPYI_CHECK_BOUNDS);",
+    "    if (((Atomic<uint> *)record).compareExchange(0u, 1u) != 0u) return;",
+    "    record[1] = uint(site);",
+    "    record[2] = uint(Rank | (access << 8) | (spyi_call_dimensionality << 16));",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Rank; d = d + 1)",
+    "    {",
+    "        record[4 + d] = uint(index[d]);",
+    "        record[12 + d] = uint(shape[d]);",
+    "    }",
+    "    CallShapeInfo element = spyi_call_info(0);",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < 8; d = d + 1) record[20 + d] = uint(element.shape[d]);",
+    "    DeviceMemoryBarrier();",
+    "    ((Atomic<uint> *)record).store(2u);",
+    "}",
+    "",
+    "// What a load gives instead. `{}` is zero for any type here, also for those that say nothing of it.",
+    "internal Element spyi_zero<Element>()",
+    "{",
+    "    Element zero = {};",
+    "    return zero;",
+    "}",
+    "",
+    "// Access 0 reads, 1 writes, 2 adds.",
+    "public bool spyi_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)",
+    "{",
+    "    bool outside = false;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Rank; d = d + 1) outside = outside || index[d] < 0 || index[d] >= shape[d];",
+    "    if (outside) spyi_note_outside(site, shape, index, access);",
+    "    return outside;",
+    "}",
+    "",
+    "#endif",
     NULL
 };
 
@@ -3232,6 +3419,9 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
     "{",
     "    if (grad._data == nullptr) return;",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;",
+    "#endif",
     "    Element.atomic_add(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
     "}",
     "",
@@ -3240,6 +3430,9 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
     "{",
     "    if (grad._data == nullptr) return;",
+    "#ifdef SPYI_CHECK_BOUNDS",
+    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;",
+    "#endif",
     "    Element.atomic_add_uniform(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
     "}",
     "",
@@ -3640,6 +3833,77 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "    GroupMemoryBarrierWithGroupSync();",
     "    return sum;",
     "}",
+    "",
+    "// >>sums of many values: arrays go through the groupshared memory in pieces, one scalar of every thread after another",
+    "",
+    "groupshared uint[4096] spyi_words;",
+    "",
+    "// Scalars that sums are made in, and how they lie in words.",
+    "public interface ISpyiSummand",
+    "{",
+    "    static uint words();",
+    "    static This plus(This a, This b);",
+    "    static void put(uint place, This value);",
+    "    static This get(uint place);",
+    "}",
+    "public extension float : ISpyiSummand",
+    "{",
+    "    public static uint words() { return 1; }",
+    "    public static float plus(float a, float b) { return a + b; }",
+    "    public static void put(uint place, float value) { spyi_words[place] = asuint(value); }",
+    "    public static float get(uint place) { return asfloat(spyi_words[place]); }",
+    "}",
+    "public extension double : ISpyiSummand",
+    "{",
+    "    public static uint words() { return 2; }",
+    "    public static double plus(double a, double b) { return a + b; }",
+    "    public static void put(uint place, double value)",
+    "    {",
+    "        uint low, high;",
+    "        asuint(value, low, high);",
+    "        spyi_words[place] = low;",
+    "        spyi_words[place + 2048] = high;",
+    "    }",
+    "    public static double get(uint place) { return asdouble(spyi_words[place], spyi_words[place + 2048]); }",
+    "}",
+    "",
+    "// values[i] of a team's member 0 becomes the sum of values[i] over the `members` threads of the team; those of other members stay",
+    "// as they are. A group is `members` * `teams` threads. `inner`: a team's threads lie next to each other, else one of each team does.",
+    "// Always in the same order. All threads of the group must come here.",
+    "public void spyi_team_sums<T : ISpyiSummand, let N : int>(",
+    "    inout T values[N], uint in_group, uint member, uint members, uint teams, bool inner)",
+    "{",
+    "    uint group = members * teams;",
+    "    uint team_step = inner ? members : 1;",
+    "    uint member_step = inner ? 1 : teams;",
+    "    uint most = 4096 / T.words() / group; // scalars of a piece",
+    "    for (uint first = 0; first < uint(N); first += most)",
+    "    {",
+    "        uint count = min(most, uint(N) - first);",
+    "        for (uint p = 0; p < count; ++p) T.put(p * group + in_group, values[first + p]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "        // Up to 16 neighbours become one, which lies where the first of them did, until one is left.",
+    "        for (uint reach = members; reach > 1;)",
+    "        {",
+    "            uint next = (reach + 15) / 16;",
+    "            for (uint item = in_group; item < count * teams * next; item += group)",
+    "            {",
+    "                uint rest = item % (teams * next);",
+    "                uint team = inner ? rest / next : rest % teams;",
+    "                uint from = inner ? rest % next : rest / teams;",
+    "                uint base = item / (teams * next) * group + team * team_step;",
+    "                T sum = T.get(base + from * member_step);",
+    "                for (uint k = from + next; k < reach; k += next) sum = T.plus(sum, T.get(base + k * member_step));",
+    "                T.put(base + from * member_step, sum);",
+    "            }",
+    "            reach = next;",
+    "            GroupMemoryBarrierWithGroupSync();",
+    "        }",
+    "        if (member == 0)",
+    "            for (uint p = 0; p < count; ++p) values[first + p] = T.get(p * group + in_group);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "}",
     NULL
 };
 
@@ -3830,6 +4094,7 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_tensor", spyi_slang_slangpy_tensor }, \
     { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
     { "slangpy_call", spyi_slang_slangpy_call }, \
+    { "slangpy_bounds", spyi_slang_slangpy_bounds }, \
     { "slangpy_random", spyi_slang_slangpy_random }, \
     { "slangpy_diff", spyi_slang_slangpy_diff }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
@@ -3904,18 +4169,64 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
+SPYI_FN void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds); // at most
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
 SPYI_FN void spyi_global_unlock(void);
 SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
                                void *arg); // false: no thread could be made
 SPYI_FN void spyi_thread_join(spyi_thread *t);
+SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
+// A thread's number where other threads read it without a lock.
+SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
+SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
+SPYI_FN void spyi_thread_pause(void);               // a moment, within a loop that waits for another thread
+// How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
+// the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
+SPYI_FN int32_t spyi_fork_count(void);
+SPYI_FN void spyi_fork_watch(void); // begins to count; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
+
+// >>turns: one thread at a time is inside, the others wait (turns.c)
+typedef struct spyi_turns {
+    spyi_atomic state;         // 0: free, 1: a thread is inside, 2: free for the first of those that wait
+    spyi_atomic waiters;       // threads that wait; written under the lock
+    int32_t fork_count;        // of the process that made it
+    bool alone;                // one thread only, by the user's word: nobody waits
+    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
+    spyi_mutex lock;           // guards what follows
+    spyi_signal changed;
+    uint32_t first, next; // numbers of the first thread that waits, and of the next one to come
+    bool urgent;          // the first one has waited so long that nobody may pass it
+    bool closed;          // nobody enters any more
+    spyi_atomic events;   // counts spyi_turns_notify(); written under the lock
+} spyi_turns;
+
+typedef enum spyi_turn {
+    SPYI_TURN_TAKEN,
+    SPYI_TURN_MINE,   // the calling thread is inside already
+    SPYI_TURN_CLOSED, // the turns are about to be destroyed
+    SPYI_TURN_FORKED  // they are the parent process's
+} spyi_turn;
+
+SPYI_FN void spyi_turns_init(spyi_turns *t, bool alone);
+SPYI_FN void spyi_turns_destroy(spyi_turns *t);
+// Nobody enters any more, and nobody waits when this returns. The caller is inside and stays there.
+SPYI_FN void spyi_turns_close(spyi_turns *t);
+SPYI_FN bool spyi_turns_try(spyi_turns *t); // takes the turn if it is free
+// Waits for the turn. `block` is told before and after a wait that sleeps; it may be NULL.
+SPYI_FN spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_leave(spyi_turns *t);
+// A condition variable. The thread inside notes spyi_turns_events(), finds that it must wait for something, and calls
+// spyi_turns_await(): it leaves, sleeps until a notification after `seen`, and takes the turn again. Any thread notifies.
+SPYI_FN int32_t spyi_turns_events(spyi_turns *t);
+SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
@@ -3968,6 +4279,15 @@ SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 
+// >>memory that ran out
+// Allocations of this thread that have failed, of texts, names and objects; never goes down. Work that is made of many small
+// allocations (a kernel's text, a module's names) compares it before and after: with another number its result is
+// incomplete, and is thrown away as SPY_ERROR_OUT_OF_MEMORY, however well it looks.
+SPYI_FN uint32_t spyi_failed_allocations(void);
+SPYI_FN void spyi_note_failed_allocation(void);
+// When another allocation has failed since `before`: replaces the text by "out of host memory" and gives that status.
+SPYI_FN spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error);
+
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
@@ -4013,14 +4333,23 @@ typedef struct spyi_context {
     spy_status error_code;   // first error since the last take
     spyi_text error;         // its text
     spyi_text taken;         // what the last take handed out
-    spyi_atomic busy;        // 1 while a thread is inside
+    spyi_turns turns;        // one thread at a time is inside
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
+// Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
+// The cast is for clang++, which warns of a literal that is asked whether it is NULL.
+#define SPYI_NOT_ZEROED(type)                                                                                \
+    "the " #type " was not zeroed before its members were set: write `" #type                                \
+    " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
+#define SPYI_DESC_PROBLEM(type, desc)                                                                        \
+    ((desc) != NULL && (desc)->_end_canary != 0 ? (const char *)SPYI_NOT_ZEROED(type) : NULL)
+
 // Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function); // refuses a call in a fork's child
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
@@ -4126,7 +4455,10 @@ bool spyi_text_reserve(spyi_text *t, size_t more) {
     if (t->size + more + 1 <= t->capacity) return true;
     while (capacity < t->size + more + 1) capacity *= 2;
     data = (char *)realloc(t->data, capacity);
-    if (!data) return false;
+    if (!data) {
+        spyi_note_failed_allocation();
+        return false;
+    }
     data[t->size] = 0;
     t->data = data;
     t->capacity = capacity;
@@ -4189,6 +4521,7 @@ char *spyi_strdup(const char *s) {
     size = strlen(s) + 1;
     copy = (char *)malloc(size);
     if (copy) memcpy(copy, s, size);
+    else spyi_note_failed_allocation();
     return copy;
 }
 
@@ -4287,6 +4620,14 @@ bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
     return __atomic_compare_exchange_n(&a->value, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) {
+    __atomic_store_n(at, thread, __ATOMIC_RELAXED);
+}
+
+uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
+    return __atomic_load_n((volatile uintptr_t *)at, __ATOMIC_RELAXED);
+}
+
 #else // MSVC: LONG has 32 bits
 
 int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
@@ -4304,6 +4645,14 @@ void spyi_atomic_store(spyi_atomic *a, int32_t value) {
 bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
     return InterlockedCompareExchange((volatile LONG *)&a->value, (LONG)value, (LONG)expected) ==
            (LONG)expected;
+}
+
+void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) { // a volatile word is written and read whole
+    *at = thread;
+}
+
+uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
+    return *at;
 }
 
 #endif
@@ -4376,6 +4725,10 @@ void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
     SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, INFINITE, 0);
 }
 
+void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
+    SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, (microseconds + 999) / 1000, 0);
+}
+
 void spyi_signal_all(spyi_signal *s) {
     WakeAllConditionVariable((CONDITION_VARIABLE *)(void *)s);
 }
@@ -4399,6 +4752,22 @@ void spyi_thread_join(spyi_thread *t) {
     WaitForSingleObject((HANDLE)t->handle[0], INFINITE);
     CloseHandle((HANDLE)t->handle[0]);
     t->handle[0] = NULL;
+}
+
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)GetCurrentThreadId();
+}
+
+void spyi_thread_pause(void) {
+    YieldProcessor();
+}
+
+// >>forks: there are none
+int32_t spyi_fork_count(void) {
+    return 0;
+}
+
+void spyi_fork_watch(void) {
 }
 
 uint32_t spyi_processor_count(void) {
@@ -4497,6 +4866,38 @@ void spyi_thread_join(spyi_thread *t) {
     memset(t, 0, sizeof *t);
 }
 
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)pthread_self();
+}
+
+void spyi_thread_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+// >>forks
+static int32_t spyi_forks;
+
+// In the child, which has the forking thread alone. A lock that another thread held would stay locked for ever.
+static void spyi_fork_child(void) {
+    spyi_forks++;
+    pthread_mutex_init(&spyi_global_mutex, NULL);
+}
+
+int32_t spyi_fork_count(void) {
+    return spyi_forks;
+}
+
+void spyi_fork_watch(void) {
+    static bool watching;
+    spyi_global_lock();
+    if (!watching) watching = pthread_atfork(NULL, NULL, spyi_fork_child) == 0;
+    spyi_global_unlock();
+}
+
 uint32_t spyi_processor_count(void) {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 0 ? (uint32_t)count : 1u;
@@ -4527,7 +4928,142 @@ uint64_t spyi_time_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
+    struct timespec end;
+    clock_gettime(0, &end); // CLOCK_REALTIME, which condition variables go by
+    uint64_t ns = (uint64_t)end.tv_nsec + (uint64_t)microseconds * 1000u;
+    end.tv_sec += (time_t)(ns / 1000000000u);
+    end.tv_nsec = (long)(ns % 1000000000u);
+    pthread_cond_timedwait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m, &end);
+}
+
 #endif
+
+// >>base/turns.c --------------------------------------------------------------------------------------------
+
+// Turns: a lock for calls that take a microsecond or, now and then, milliseconds. While nobody else wants it, it is taken by
+// one atomic operation and left by a plain store. Who finds it taken looks again for a moment and then sleeps. A thread that
+// comes by may take the turn before those that wake up, which is what keeps several busy threads fast; but once the first of
+// them has waited for SPYI_TURNS_PATIENCE_NS nobody passes it, so that a thread that calls once a frame is not starved.
+// A thread that begins to wait just while another one leaves may be missed, for the store is not ordered with the look at who
+// waits; so sleepers look for themselves, every SPYI_TURNS_NAP_US. (An ordered exchange instead of the store would cost each
+// call 5 ns.)
+
+#define SPYI_TURNS_LOOKS 200 // about 4 us
+#define SPYI_TURNS_PATIENCE_NS 500000u
+#define SPYI_TURNS_NAP_US 300u
+
+enum { SPYI_TURNS_FREE, SPYI_TURNS_INSIDE, SPYI_TURNS_RESERVED };
+
+void spyi_turns_init(spyi_turns *t, bool alone) {
+    memset(t, 0, sizeof *t);
+    spyi_fork_watch();
+    t->fork_count = spyi_fork_count();
+    t->alone = alone;
+    spyi_mutex_init(&t->lock);
+    spyi_signal_init(&t->changed);
+}
+
+void spyi_turns_destroy(spyi_turns *t) {
+    spyi_signal_destroy(&t->changed);
+    spyi_mutex_destroy(&t->lock);
+}
+
+bool spyi_turns_try(spyi_turns *t) {
+    if (t->fork_count != spyi_fork_count()) return false;
+    if (t->alone) {
+        if (t->state.value != SPYI_TURNS_FREE) return false;
+        t->state.value = SPYI_TURNS_INSIDE;
+    } else if (!spyi_atomic_swap_if(&t->state, SPYI_TURNS_FREE, SPYI_TURNS_INSIDE)) {
+        return false;
+    }
+    spyi_note_thread(&t->inside, spyi_thread_id());
+    return true;
+}
+
+// With the lock held: sleeps until the turn is this thread's, or the turns are closed. First come, first served.
+static bool spyi_turns_sleep(spyi_turns *t) {
+    uint32_t mine = t->next++;
+    uint64_t since = spyi_time_ns();
+    bool taken = false;
+    spyi_atomic_add(&t->waiters, 1);
+    while (!t->closed) {
+        bool first = mine == t->first;
+        taken = first && (spyi_atomic_swap_if(&t->state, SPYI_TURNS_FREE, SPYI_TURNS_INSIDE) ||
+                          spyi_atomic_swap_if(&t->state, SPYI_TURNS_RESERVED, SPYI_TURNS_INSIDE));
+        if (taken) break;
+        if (first && spyi_time_ns() - since > SPYI_TURNS_PATIENCE_NS) t->urgent = true;
+        spyi_signal_wait_for(&t->changed, &t->lock, SPYI_TURNS_NAP_US);
+    }
+    if (taken) t->urgent = false;
+    t->first++;
+    spyi_atomic_add(&t->waiters, -1);
+    if (!taken) spyi_signal_all(&t->changed); // spyi_turns_close() waits for the last one
+    return taken;
+}
+
+spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user) {
+    if (t->fork_count != spyi_fork_count()) return SPYI_TURN_FORKED;
+    if (t->alone || spyi_noted_thread(&t->inside) == spyi_thread_id()) return SPYI_TURN_MINE;
+    bool taken = false;
+    for (int i = 0; i < SPYI_TURNS_LOOKS && !taken; i++) {
+        taken = spyi_atomic_load(&t->state) == SPYI_TURNS_FREE &&
+                spyi_atomic_swap_if(&t->state, SPYI_TURNS_FREE, SPYI_TURNS_INSIDE);
+        if (!taken) spyi_thread_pause();
+    }
+    if (!taken) {
+        if (block) block(user, true);
+        spyi_mutex_lock(&t->lock);
+        taken = spyi_turns_sleep(t);
+        spyi_mutex_unlock(&t->lock);
+        if (block) block(user, false);
+    }
+    if (!taken) return SPYI_TURN_CLOSED;
+    spyi_note_thread(&t->inside, spyi_thread_id());
+    return SPYI_TURN_TAKEN;
+}
+
+void spyi_turns_leave(spyi_turns *t) {
+    spyi_note_thread(&t->inside, 0);
+    if (SPYI_LIKELY(spyi_atomic_load(&t->waiters) == 0)) {
+        spyi_atomic_store(&t->state, SPYI_TURNS_FREE);
+        return;
+    }
+    spyi_mutex_lock(&t->lock);
+    bool reserved = t->urgent && spyi_atomic_load(&t->waiters) > 0;
+    spyi_atomic_store(&t->state, reserved ? SPYI_TURNS_RESERVED : SPYI_TURNS_FREE);
+    spyi_signal_all(&t->changed);
+    spyi_mutex_unlock(&t->lock);
+}
+
+void spyi_turns_close(spyi_turns *t) {
+    spyi_mutex_lock(&t->lock);
+    t->closed = true;
+    spyi_signal_all(&t->changed);
+    while (spyi_atomic_load(&t->waiters) > 0) spyi_signal_wait(&t->changed, &t->lock);
+    spyi_mutex_unlock(&t->lock);
+}
+
+int32_t spyi_turns_events(spyi_turns *t) {
+    return spyi_atomic_load(&t->events);
+}
+
+void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins), void *user) {
+    spyi_turns_leave(t);
+    if (block) block(user, true);
+    spyi_mutex_lock(&t->lock);
+    while (spyi_atomic_load(&t->events) == seen) spyi_signal_wait(&t->changed, &t->lock);
+    spyi_mutex_unlock(&t->lock);
+    if (block) block(user, false);
+    if (!spyi_turns_try(t)) (void)spyi_turns_wait(t, block, user);
+}
+
+void spyi_turns_notify(spyi_turns *t) {
+    spyi_mutex_lock(&t->lock);
+    spyi_atomic_add(&t->events, 1);
+    spyi_signal_all(&t->changed);
+    spyi_mutex_unlock(&t->lock);
+}
 
 // >>base/copy_team.c ----------------------------------------------------------------------------------------
 
@@ -4966,6 +5502,25 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
 // What happens around the work: errors of a device and of a thread, log, progress, and the device's host
 // memory.
 
+// >>memory that ran out
+
+static SPYI_THREAD_LOCAL uint32_t spyi_this_thread_failed;
+
+uint32_t spyi_failed_allocations(void) {
+    return spyi_this_thread_failed;
+}
+
+void spyi_note_failed_allocation(void) {
+    spyi_this_thread_failed++;
+}
+
+spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error) {
+    if (spyi_this_thread_failed == before) return status;
+    spyi_text_clear(error);
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
 // >>allocator
 
 // The library asks for 16 bytes of alignment and no more, which malloc() gives on 64-bit systems.
@@ -5002,6 +5557,7 @@ void *spyi_allocate(spyi_context *ctx, size_t size) {
     if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() says the same size
     memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
     if (memory) memset(memory, 0, size);
+    else spyi_note_failed_allocation();
     return memory;
 }
 
@@ -5013,6 +5569,7 @@ void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t n
     if (new_size == 0) new_size = 1;
     moved = a.reallocate(memory, old_size, new_size, SPYI_ALIGNMENT, a.user_data);
     if (moved && new_size > old_size) memset((char *)moved + old_size, 0, new_size - old_size);
+    if (!moved) spyi_note_failed_allocation();
     return moved;
 }
 
@@ -5030,6 +5587,17 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     return level <= least;
 }
 
+// The context whose log this thread is in: a log function that calls what fails must not be told of that, without end.
+static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
+
+static void spyi_log_text(spyi_context *ctx, spy_log_level level, const spyi_text *text) {
+    const spyi_context *outer = spyi_logging;
+    if (outer == ctx) return;
+    spyi_logging = ctx;
+    ctx->log.func(level, spyi_text_str(text), ctx->log.user_data);
+    spyi_logging = outer;
+}
+
 void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     va_list args;
@@ -5037,7 +5605,7 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     va_start(args, format);
     spyi_text_add_args(&text, format, args);
     va_end(args);
-    ctx->log.func(level, spyi_text_str(&text), ctx->log.user_data);
+    spyi_log_text(ctx, level, &text);
     spyi_text_free(&text);
 }
 
@@ -5090,8 +5658,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
     // Outside the lock: the callback may ask for the error.
-    if (spyi_log_wants(ctx, SPY_LOG_ERROR))
-        ctx->log.func(SPY_LOG_ERROR, spyi_text_str(&text), ctx->log.user_data);
+    if (spyi_log_wants(ctx, SPY_LOG_ERROR)) spyi_log_text(ctx, SPY_LOG_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
         ctx->error_code = status;
@@ -5102,6 +5669,13 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
+}
+
+// Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
+spy_status spyi_forked(spyi_context *ctx, const char *function) {
+    const char *format = "%s: device '%s' was made before this process was forked; make another one in the child";
+    spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
+    return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
 
 // Also when memory ran out for the text itself there is something to read.
@@ -5130,6 +5704,11 @@ spy_error spy_take_error(spy_device *device) {
     error.message =
         "spy_take_error: device: expected a device, but it has been released or is another object";
     if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
+    if (ctx->turns.fork_count != spyi_fork_count()) {
+        error.code = SPY_ERROR_DEVICE_LOST;
+        error.message = "spy_take_error: the device was made before this process was forked; make another one in the child";
+        return error;
+    }
     spyi_mutex_lock(&ctx->error_lock);
     error.code = ctx->error_code;
     error.message = "";
@@ -5159,6 +5738,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     ctx->allocator = spyi_default_allocator();
     ctx->label = spyi_default_label;
     spyi_mutex_init(&ctx->error_lock);
+    spyi_turns_init(&ctx->turns, desc && desc->single_threaded);
     if (!desc) return;
     ctx->log = desc->log;
     ctx->progress = desc->progress;
@@ -5185,6 +5765,7 @@ void spyi_context_destroy(spyi_context *ctx) {
     spyi_text_free(&ctx->error);
     spyi_text_free(&ctx->taken);
     spyi_mutex_destroy(&ctx->error_lock);
+    spyi_turns_destroy(&ctx->turns);
 }
 
 // >>backend/backend.h ---------------------------------------------------------------------------------------
@@ -5411,10 +5992,12 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// Memory that waits for recordings into somebody else's command buffers goes back to the pool, as far as held_from allows.
-SPYI_FN void spyi_release_held(spy_device *device);
-// All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
-// SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
+// A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
+// held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
+// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
+// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
+// SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 // The object is not a living one of that kind: reports on this thread what it is instead.
@@ -6596,6 +7179,8 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// DifferentialPair<T>. Reflection lists no fields of it; binding gives it "p", the value, and "d", its gradient.
+SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
 // An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
@@ -6653,6 +7238,7 @@ typedef struct spyi_compiler_desc {
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
     bool print; // slangpy_print's print() records; else it is empty
+    uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
     spy_file_hook files;
 } spyi_compiler_desc;
 
@@ -6744,6 +7330,7 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
+    bool takes_pairs; // some parameter is a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -6765,6 +7352,7 @@ typedef struct spyi_near {
     uint32_t count;
 } spyi_near;
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
@@ -7417,10 +8005,12 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
+    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
+    char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored
         *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library; // NULL until the first unit
-    uint32_t unit_count;            // ever made
+    spyi_atomic unit_count;         // ever made
     spyi_sl_source_files files;
     spy_file_hook hook;
     spyi_sl_loading *loading; // NULL: no unit is
@@ -7472,6 +8062,9 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 // The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
+// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
+// differentiate it; false: it has no such function, and `out` stays as it is.
+SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
@@ -7654,8 +8247,19 @@ static void spyi_type_free_parts(spyi_type *type) {
     free((void *)(uintptr_t)type->display);
 }
 
-// The type in the table that equals `made`, whose strings and fields this takes.
+// Whether memory sufficed for all of its strings.
+static bool spyi_type_is_whole(const spyi_type *type) {
+    bool whole = type->name && type->display;
+    for (uint32_t i = 0; whole && i < type->field_count; ++i) whole = type->fields[i].name != NULL;
+    return whole;
+}
+
+// The type in the table that equals `made`, whose strings and fields this takes; void when memory ran out.
 static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
+    if (!spyi_type_is_whole(made)) {
+        spyi_type_free_parts(made);
+        return types->void_type;
+    }
     uint64_t hash = spyi_hash(made->name, strlen(made->name), (uint64_t)made->kind);
     spyi_mutex_lock(&types->lock);
     spyi_type_node **bucket = &types->buckets[hash % SPYI_TYPE_BUCKETS];
@@ -7670,6 +8274,8 @@ static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
             node->hash = hash;
             node->next = *bucket;
             *bucket = node;
+        } else {
+            spyi_note_failed_allocation();
         }
     }
     spyi_mutex_unlock(&types->lock);
@@ -7688,6 +8294,7 @@ static spyi_type spyi_type_blank(spyi_type_kind kind) {
 // >>making types
 
 spyi_types *spyi_types_create(spyi_target target) {
+    uint32_t failed = spyi_failed_allocations();
     spyi_types *types = (spyi_types *)calloc(1, sizeof *types);
     if (!types) return NULL;
     types->target = target;
@@ -7709,6 +8316,10 @@ spyi_types *spyi_types_create(spyi_target target) {
         types->scalars[i] = spyi_type_intern(types, &t);
     }
     types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    if (spyi_failed_allocations() != failed) {
+        spyi_types_destroy(types);
+        return NULL;
+    }
     return types;
 }
 
@@ -7814,7 +8425,10 @@ const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spy
                                   uint32_t count, size_t device_size, size_t device_align) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
     spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
-    if (!copy) return types->void_type;
+    if (!copy) {
+        spyi_note_failed_allocation();
+        return types->void_type;
+    }
     t.name = spyi_strdup(name);
     // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
     const char *from = name;
@@ -7905,7 +8519,10 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
                                   uint32_t count) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
-    if (!copy) return types->void_type;
+    if (!copy) {
+        spyi_note_failed_allocation();
+        return types->void_type;
+    }
     t.name = spyi_strdup(name);
     t.display = spyi_readable_name(types, name);
     t.host_align = t.device_align = 1;
@@ -7931,6 +8548,11 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
         fields[i].type = element;
     }
     return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_pair(const spyi_type *type) {
+    bool known = type->kind == SPYI_TYPE_OTHER || (type->kind == SPYI_TYPE_STRUCT && !type->field_count);
+    return known && strncmp(type->name, "DifferentialPair<", 17) == 0;
 }
 
 bool spyi_type_is_bound_array(const spyi_type *type) {
@@ -8934,6 +9556,158 @@ bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
     return good;
 }
 
+// >>compiler/interfaces.c -----------------------------------------------------------------------------------
+
+// Differentiable functions with a parameter of an interface type, [Differentiable] float f(IDiffTensor<float, 1> t): libslang
+// 2026.14 does not come to an end over the derivative of one that has a loop or a branch. It differentiates the function while
+// the parameter's type is still unknown, and then again and again. A function that is inlined early is differentiated as a
+// part of its caller, our kernel, where the type is known: such a call costs what one of the concrete type does.
+//
+// Attributes cannot be added through libslang's interface, so that they are put into the text which it reads: on the line where
+// the declaration before ends, so that every line keeps its number. Functions that call themselves stay as they are.
+
+static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
+
+static bool spyi_is_word_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The end of what is no code at `p`: white space, comments, a text in quotes. `p` itself: code begins there.
+static const char *spyi_skip_blank(const char *p) {
+    for (;;) {
+        const char *begin = p;
+        while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') ++p;
+        if (p[0] == '/' && p[1] == '/') {
+            p += strcspn(p, "\n");
+        } else if (p[0] == '/' && p[1] == '*') {
+            const char *end = strstr(p + 2, "*/");
+            p = end ? end + 2 : p + strlen(p);
+        } else if (*p == '"' || *p == '\'') {
+            char quote = *p++;
+            while (*p && *p != quote && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
+            if (*p == quote) ++p;
+        }
+        if (p == begin) return p;
+    }
+}
+
+// The end of a preprocessor's line, with the lines that it goes on in.
+static const char *spyi_skip_directive(const char *p) {
+    while (*p && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
+    return *p ? p + 1 : p;
+}
+
+// Behind the bracket that closes the one at `p`; NULL: none does.
+static const char *spyi_skip_brackets(const char *p, char open, char close) {
+    int depth = 0;
+    while (*(p = spyi_skip_blank(p))) {
+        if (*p == open) ++depth;
+        if (*p == close && --depth == 0) return p + 1;
+        ++p;
+    }
+    return NULL;
+}
+
+// Whether `word` stands in the code of `text` before `end`.
+static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
+    for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) ++p;
+        else if ((size_t)(p - begin) == length && memcmp(begin, word, length) == 0) return true;
+    }
+    return false;
+}
+
+// An interface's name: one that this text declares, or one that is spelled as they are, "IShape".
+static bool spyi_is_interface_name(const char *word, size_t length, const spyi_text *declared) {
+    if (length > 1 && word[0] == 'I' && word[1] >= 'A' && word[1] <= 'Z') return true;
+    return declared->size && spyi_has_word(declared->data, declared->data + declared->size, word, length);
+}
+
+// Whether a list of parameters, from "(" to behind ")", has an interface for a type.
+static bool spyi_takes_interface(const char *list, const char *end, const spyi_text *declared) {
+    int angles = 0;
+    for (const char *p = spyi_skip_blank(list); p < end && *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) {
+            angles += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+            ++p;
+        } else if (angles == 0 && spyi_is_interface_name(begin, (size_t)(p - begin), declared)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void spyi_find_interfaces(const char *text, spyi_text *declared) {
+    static const char word[] = "interface";
+    for (const char *p = spyi_skip_blank(text); *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p == begin) {
+            p = *p == '#' ? spyi_skip_directive(p) : p + 1;
+        } else if ((size_t)(p - begin) == sizeof word - 1 && memcmp(begin, word, sizeof word - 1) == 0) {
+            p = begin = spyi_skip_blank(p);
+            while (spyi_is_word_character(*p)) ++p;
+            spyi_text_add_n(declared, begin, (size_t)(p - begin));
+            spyi_text_add(declared, " ");
+        }
+    }
+}
+
+// Whether a function is declared whose head begins at `head` and whose name ends at `p`, and is to be inlined.
+static bool spyi_is_to_inline(const char *head, const char *name, const char *p, const spyi_text *declared) {
+    static const char *const attributes[] = { "Differentiable", "BackwardDifferentiable" };
+    size_t length = (size_t)(p - name);
+    bool marked = false;
+    for (int i = 0; i < 2; ++i)
+        marked = marked || spyi_has_word(head, name, attributes[i], strlen(attributes[i]));
+    if (!marked || spyi_has_word(head, name, "__unsafeForceInlineEarly", 24)) return false;
+    p = spyi_skip_blank(p);
+    if (*p == '<' && (p = spyi_skip_brackets(p, '<', '>')) != NULL) p = spyi_skip_blank(p);
+    if (!p || *p != '(') return false;
+    const char *list = p, *end = spyi_skip_brackets(p, '(', ')');
+    if (!end || !spyi_takes_interface(list, end, declared)) return false;
+    for (p = spyi_skip_blank(end); *p && *p != '{' && *p != ';'; p = spyi_skip_blank(p)) ++p;
+    const char *behind = *p == '{' ? spyi_skip_brackets(p, '{', '}') : NULL;
+    return behind && !spyi_has_word(p, behind, name, length);
+}
+
+bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
+    const char *text = spyi_text_str(source), *head = text, *copied = text;
+    spyi_text declared = { NULL, 0, 0 };
+    int depth = 0;
+    if (strlen(text) != source->size || (!strstr(text, "Differentiable") && !strstr(text, "BackwardDiff")))
+        return false;
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) head += 3; // the mark of UTF-8
+    spyi_find_interfaces(text, &declared);
+    for (const char *p = spyi_skip_blank(head); *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word_character(*p)) ++p;
+        if (p != begin) {
+            if (depth || begin == head || !spyi_is_to_inline(head, begin, p, &declared)) continue;
+            spyi_text_add_n(out, copied, (size_t)(head - copied));
+            spyi_text_add(out, "%s", spyi_inline_mark);
+            copied = head;
+            head = p; // once is enough
+            continue;
+        }
+        if (*p == '#') {
+            head = p = spyi_skip_directive(p);
+            continue;
+        }
+        depth += *p == '(' || *p == '[' ? 1 : *p == ')' || *p == ']' ? -1 : 0;
+        if (*p == ';' || *p == '{' || *p == '}') head = p + 1;
+        ++p;
+    }
+    bool changed = copied != text;
+    if (changed) spyi_text_add(out, "%s", copied);
+    spyi_text_free(&declared);
+    return changed;
+}
+
 // >>compiler/options.c --------------------------------------------------------------------------------------
 
 // Compile options of a unit: what is asked of every session that has it, and what cannot be had.
@@ -8945,6 +9719,11 @@ static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
     o.value.kind = SPYI_SL_OPTION_KIND_INT;
     o.value.int0 = value;
     return o;
+}
+
+// Whether spirv-opt, which is in the library slang-glslang, is at hand. Inside the global lock.
+static bool spyi_sl_can_optimize(const spyi_sl_library *lib) {
+    return lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
 }
 
 // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
@@ -8967,7 +9746,11 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
-        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, spyi_sl_optimization(o->optimization));
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
+                                      o->optimization > SPY_OPTIMIZATION_NONE &&
+                                              !spyi_sl_can_optimize(unit->compiler->library)
+                                          ? SPYI_SL_OPTIMIZATION_NONE
+                                          : spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
                                                                      ? SPYI_SL_DEBUG_STANDARD
@@ -9009,14 +9792,15 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
             spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
         return SPY_OK;
     }
-    if (optimize &&
-        lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
-        spyi_text_add(
-            error,
-            "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
-            "SPY_OPTIMIZATION_NONE is possible",
-            lib->version, lib->path);
-        return SPY_ERROR_UNSUPPORTED;
+    if (optimize) {
+        spyi_global_lock();
+        bool possible = spyi_sl_can_optimize(lib);
+        spyi_global_unlock();
+        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
+            spyi_text_add(notes,
+                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
+                          "module's code is optimised before the driver does\n",
+                          lib->version, lib->path);
     }
     if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
         spyi_text_add(error,
@@ -9140,6 +9924,12 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
         }
     }
     if (found && loading) loading->unit->has_visibility |= spyi_source_has_visibility(&text);
+    if (found && !embedded && !spyi_source_is_precompiled(path)) {
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(&text, &inlined);
+        if (changed) spyi_text_free(&text);
+        if (changed) text = inlined;
+    }
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
         *out = compiler->library->slang_createBlob(text.data, text.size);
@@ -9176,7 +9966,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
     const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 2, sizeof *macros);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 3, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -9188,8 +9978,15 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
         }
-        macros[unit->define_count].name = "SPYI_PRINT";
-        macros[unit->define_count].value = "1";
+        size_t macro_count = unit->define_count;
+        if (c->print) {
+            macros[macro_count].name = "SPYI_PRINT";
+            macros[macro_count++].value = "1";
+        }
+        if (c->bounds_record[0]) {
+            macros[macro_count].name = "SPYI_CHECK_BOUNDS";
+            macros[macro_count++].value = c->bounds_record;
+        }
         spyi_sl_session_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.structureSize = sizeof desc;
@@ -9199,7 +9996,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
         desc.searchPaths = paths;
         desc.searchPathCount = (spyi_sl_int)path_count;
         desc.preprocessorMacros = macros;
-        desc.preprocessorMacroCount = (spyi_sl_int)(unit->define_count + c->print);
+        desc.preprocessorMacroCount = (spyi_sl_int)macro_count;
         desc.fileSystem = &c->files.object;
         desc.compilerOptionEntries = options;
         desc.compilerOptionEntryCount = option_count;
@@ -9335,8 +10132,11 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     spyi_sl_module *module = NULL;
     unit->compiler->loading->session = session;
     if (!unit->precompiled) {
-        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
-                                                        spyi_text_str(content), &diagnostics);
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(content, &inlined);
+        module = session->v->loadModuleFromSourceString(
+            session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content), &diagnostics);
+        spyi_text_free(&inlined);
     } else if (spyi_source_unseal(library, session, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
@@ -9450,6 +10250,9 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->files.compiler = c;
     c->hook = desc->files;
     c->print = desc->print;
+    if (desc->bounds_record)
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
+                 (unsigned long long)desc->bounds_record);
     return c;
 }
 
@@ -9467,12 +10270,22 @@ uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
 }
 
 static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
-    if (c->library) return SPY_OK;
     const spyi_sl_library *library = NULL;
+    spyi_global_lock();
+    bool ready = c->library != NULL;
+    spyi_global_unlock();
+    if (ready) return SPY_OK;
     spyi_step(c->ctx, "load compiler", false);
     spy_status status = spyi_sl_acquire(c->library_path, &library, error);
     if (status == SPY_OK) {
+        spyi_global_lock();
+        ready = c->library != NULL;
         c->library = library;
+        spyi_global_unlock();
+    }
+    if (status == SPY_OK && ready) { // another thread has done it meanwhile
+        spyi_sl_release();
+    } else if (status == SPY_OK) {
         spyi_atomic_add(&c->loads, 1);
         spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
     }
@@ -9519,7 +10332,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
-    unit->serial = ++compiler->unit_count;
+    unit->serial = (uint32_t)spyi_atomic_add(&compiler->unit_count, 1);
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     unit->given_name = spyi_strdup(desc->name);
@@ -10010,6 +10823,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     const spyi_type *type = NULL;
+    uint32_t failed = spyi_failed_allocations();
     if (!slang) return spyi_type_other(types, "?");
     if (live->known_count) {
         const spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
@@ -10075,7 +10889,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     }
     if (!type) type = spyi_type_other(types, name);
     spyi_text_free(&text);
-    spyi_sl_known_add(live, slang, type);
+    if (spyi_failed_allocations() == failed) spyi_sl_known_add(live, slang, type);
     return type;
 }
 
@@ -10315,6 +11129,9 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
                              &out->items[out->count++]);
     if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, name, found, out);
     spyi_global_unlock();
+    for (uint32_t i = 0; i < out->count; ++i)
+        for (uint32_t p = 0; p < out->items[i].param_count; ++p)
+            out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
     if (out->items) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -10361,6 +11178,20 @@ void spyi_near_offer(spyi_near *near_names, const char *name) {
     near_names->names[at] = spyi_strdup(name);
     near_names->distances[at] = distance;
     near_names->count++;
+}
+
+void spyi_near_offer_builtin(spyi_near *near_names) {
+    static const char *const scalars[] = { "float",   "half",     "double",   "int",      "uint",
+                                           "bool",    "int8_t",   "uint8_t",  "int16_t",  "uint16_t",
+                                           "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
+    static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
+    char name[16];
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i)
+        for (int n = 2; n <= 4; ++n) {
+            snprintf(name, sizeof name, "%s%d", vectors[i], n);
+            spyi_near_offer(near_names, name);
+        }
 }
 
 void spyi_near_text(spyi_near *near_names, spyi_text *out) {
@@ -10815,6 +11646,9 @@ typedef struct spyi_sl_builder {
     uint32_t pending_count, pending_capacity;
     spyi_sl_type **types; // that the walk has met, where extensions look for theirs
     uint32_t type_count, type_capacity;
+    const char *source_path; // document.c: the file that was read last, and where its lines begin
+    spyi_text source;
+    uint32_t *lines, line_count, line_capacity;
 } spyi_sl_builder;
 
 SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to,
@@ -10847,6 +11681,9 @@ SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, voi
 // Type, default value, modifiers and attributes of a variable, parameter, field or generic value.
 SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
 SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out); // as Slang writes it
+
+// document.c: the doc comment above line `number` (from 1) of a file; "" when there is none.
+SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t number);
 
 // >>compiler/declare_type.c ---------------------------------------------------------------------------------
 
@@ -10911,6 +11748,8 @@ void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *
 void spyi_sl_builder_close(spyi_sl_builder *b) {
     free(b->pending);
     free(b->types);
+    free(b->lines);
+    spyi_text_free(&b->source);
 }
 
 // >>constants and attributes
@@ -11035,7 +11874,7 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     memset(&node, 0, sizeof node);
     node.kind = kind;
     node.name = spyi_sl_keep(b->to, name);
-    node.path = node.text = node.file = "";
+    node.path = node.text = node.file = node.doc = "";
     node.value = spyi_sl_no_constant();
     if (b->open) node.flags |= SPY_DECL_GENERIC;
     return node;
@@ -11232,6 +12071,107 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
     b->open = b->depth = 0;
 }
 
+// >>compiler/document.c -------------------------------------------------------------------------------------
+
+// Doc comments: the lines of /// or //! and the /** */ right above a declaration, read from its source. Slang's reflection
+// does not give them.
+
+// Fills b->source with the file and b->lines with where each of its lines begins; false: it cannot be read.
+static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
+    const spyi_unit *unit = b->unit;
+    if (b->source_path && strcmp(b->source_path, path) == 0) return b->line_count != 0;
+    b->source_path = path; // the tree keeps it
+    b->line_count = 0;
+    spyi_text_clear(&b->source);
+    if (unit->precompiled) return false;
+    if (unit->has_given && strcmp(path, unit->path) == 0)
+        spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
+    else if (!spyi_source_read(unit->compiler, path, &b->source)) return false;
+    const char *text = spyi_text_str(&b->source);
+    for (const char *line = text; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
+        if (!spyi_sl_grow((void **)&b->lines, &b->line_capacity, b->line_count, sizeof *b->lines)) {
+            b->line_count = 0;
+            return false;
+        }
+        b->lines[b->line_count++] = (uint32_t)(line - text);
+    }
+    return true;
+}
+
+// Line `number` (from 0) without the spaces around it.
+static const char *spyi_doc_line(const spyi_sl_builder *b, uint32_t number, size_t *length) {
+    const char *line = spyi_text_str(&b->source) + b->lines[number], *end = line + strcspn(line, "\n");
+    while (line < end && (*line == ' ' || *line == '\t')) line++;
+    while (end > line && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
+    *length = (size_t)(end - line);
+    return line;
+}
+
+static bool spyi_doc_begins(const char *line, size_t length, const char *with) {
+    return length >= strlen(with) && strncmp(line, with, strlen(with)) == 0;
+}
+
+static bool spyi_doc_is_comment(const char *line, size_t length) {
+    return (spyi_doc_begins(line, length, "///") && !spyi_doc_begins(line, length, "////")) ||
+           spyi_doc_begins(line, length, "//!");
+}
+
+// Adds a line without its marks: `marks` bytes at its beginning and one space.
+static void spyi_doc_add(const char *line, size_t length, size_t marks, spyi_text *out) {
+    if (marks < length && line[marks] == ' ') marks++;
+    if (marks > length) marks = length;
+    if (out->size) spyi_text_add(out, "\n");
+    spyi_text_add_n(out, line + marks, length - marks);
+}
+
+// A block comment that ends in line `last`.
+static void spyi_doc_block(const spyi_sl_builder *b, uint32_t last, spyi_text *out) {
+    uint32_t first = last;
+    size_t length;
+    const char *line = spyi_doc_line(b, first, &length);
+    while (first > 0 && !spyi_doc_begins(line, length, "/*")) line = spyi_doc_line(b, --first, &length);
+    if (!spyi_doc_begins(line, length, "/**") && !spyi_doc_begins(line, length, "/*!")) return;
+    for (uint32_t i = first; i <= last; i++) {
+        line = spyi_doc_line(b, i, &length);
+        if (i == last && length >= 2) length -= 2;
+        size_t marks = i == first ? 3 : length && line[0] == '*' ? 1 : 0;
+        if (marks > length) marks = length;
+        while (length > marks && (line[length - 1] == ' ' || line[length - 1] == '*')) length--;
+        bool empty = length == marks;
+        if (!empty || (i != first && i != last)) spyi_doc_add(line, length, marks, out);
+    }
+}
+
+SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t number) {
+    spyi_text out = { NULL, 0, 0 };
+    size_t length;
+    if (!number || !path[0] || !spyi_doc_open(b, path) || number > b->line_count) return "";
+    uint32_t at = number - 1; // the line above is at - 1
+    while (at > 0) { // attributes, generic parameters and the result's type may stand on lines of their own
+        const char *line = spyi_doc_line(b, at - 1, &length);
+        bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) ||
+                    memchr(line, '}', length) || line[length - 1] == '/' ||
+                    spyi_doc_begins(line, length, "//") || spyi_doc_begins(line, length, "#");
+        if (ends) break;
+        at--;
+    }
+    if (at == 0) return "";
+    const char *line = spyi_doc_line(b, at - 1, &length);
+    if (length >= 2 && strncmp(line + length - 2, "*/", 2) == 0) {
+        spyi_doc_block(b, at - 1, &out);
+    } else {
+        uint32_t first = at;
+        while (first > 0 && (line = spyi_doc_line(b, first - 1, &length)) &&
+               spyi_doc_is_comment(line, length))
+            first--;
+        for (; first < at; first++) {
+            line = spyi_doc_line(b, first, &length);
+            spyi_doc_add(line, length, 3, &out);
+        }
+    }
+    return spyi_sl_keep_text(b->to, &out);
+}
+
 // >>compiler/declare.c --------------------------------------------------------------------------------------
 
 // The declarations of a module as a tree: libslang's own tree without what Slang adds for itself, with types, values
@@ -11284,6 +12224,7 @@ static void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_
     if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
     node->file = spyi_sl_keep(b->to, location.filePath);
     node->line = location.line > 0 ? (uint32_t)location.line : 0;
+    if (node->kind != SPY_DECL_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
 }
 
 // >>texts: declarations as one writes them
@@ -13277,7 +14218,7 @@ struct spyi_storage {
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     uint64_t
         held_submit; // ... in somebody else's command buffer: it keeps the block from being used again; 0: none
-    int32_t references;    // tensors on it, guarded by the device's busy flag
+    int32_t references;    // tensors on it, guarded by the device's turns
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
@@ -13339,6 +14280,7 @@ struct spy_module {
     bool stale;          // its last reload failed: its files are newer than its code
     bool tried;          // ... in the poll under way
     spyi_unit *fresh;    // what it will have then
+    uint32_t users;      // threads outside of the device that work with its unit: it stays until they are back
     spy_module *previous, *next;
 };
 
@@ -13355,6 +14297,22 @@ struct spy_function {
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
 };
+
+// What a thread does for a call without holding the device, compiling above all: other threads use the device meanwhile.
+// Lies on that thread's stack, or in what a compile thread works on.
+typedef struct spyi_outside {
+    volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
+    spy_module *module;        // retained, and keeps its code until the end; NULL: none
+    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    const void *key;
+    size_t key_size;
+    struct spyi_outside *previous, *next; // in device.outside
+} spyi_outside;
+
+typedef struct spyi_dropped_unit {
+    spyi_unit *unit;
+    struct spyi_dropped_unit *next;
+} spyi_dropped_unit;
 
 typedef struct spyi_grave {
     spyi_object *object;
@@ -13380,6 +14338,7 @@ struct spy_device {
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
@@ -13394,14 +14353,19 @@ struct spy_device {
     struct spy_command_list *lists;
     uint32_t next_function_id;
     uint64_t last_tensor_serial;
+    spyi_outside *outside;             // work under way
+    spyi_dropped_unit *dropped_units;  // not needed any more: freed by the next thread that has to wait for the compiler anyway
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
+    spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spy_reload_hook reload;
-    uint64_t reload_looked_ns; // last look of spy_poll_reload
+    uint64_t reload_looked_ns; // last look at the files
+    bool reload_looking;       // ... has found changes that are not all dealt with
+    struct spyi_reload_job *reload_job; // reload.c; NULL: none is under way
     spy_device_stats stats;
 };
 
@@ -13412,6 +14376,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
 SPYI_FN void spyi_pool_give(
     spy_device *device,
     spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
+SPYI_FN void spyi_pool_release_held(spy_device *device); // frees blocks whose recordings have all been reported
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -13453,6 +14418,22 @@ SPYI_FN void spyi_object_release(spyi_object *object);
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
                                 const char *function); // likewise; reports a bad one
 SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
+// Leaves the device for work that does not need it, and comes back. Nothing that other threads may change or free can be
+// relied on in between but the module, plans (call/), and what the caller has retained itself. Linked modules are
+// counted in their `users` by the caller.
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module);
+SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
+// The two halves of that, for work on another thread: both inside the device.
+SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
+SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
+// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                                  size_t key_size);
+// Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
+// found that it must wait.
+SPYI_FN void spyi_await(spy_device *device, int32_t seen);
+SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit); // releases it, now or later, without waiting
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // these, now; NULL: none
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
 
@@ -13554,14 +14535,24 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); 
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
+// A type by its name in the module; NULL: there is none. Leaves the device meanwhile, as it may wait for the compiler.
+SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
+// >>reload.c
+typedef struct spyi_reload_job spyi_reload_job;
+SPYI_FN void spyi_reload_abandon(spy_device *device); // waits for what compiles, and forgets it; the device goes
+
 // >>call/prepare.c
-// Waits for the compile threads of modules that are being reloaded.
-SPYI_FN void spyi_prepared_settle(spy_device *device);
+// All within the device, without waiting. After a reload: has threads compile the new code of prepared calls.
+SPYI_FN void spyi_prepared_reloaded(spy_device *device);
+SPYI_FN void spyi_prepared_collect(spy_device *device); // takes over what threads have finished
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // a thread compiles new code of one
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
+SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
@@ -13598,6 +14589,24 @@ SPYI_FN spyi_use spyi_print_use(const spy_device *device);
 // Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
+
+// >>data/bounds.h -------------------------------------------------------------------------------------------
+
+// desc.check_bounds: what kernels noted of an index outside a tensor's shape.
+
+#define SPYI_BOUNDS_GRADIENT 0x80000000u // beside a site: its tensor's gradient
+
+// Without desc.check_bounds there is no `device->bounds`, and all but create do nothing.
+// *address: where kernels note the first bad index (src/slang/slangpy_bounds.slang).
+SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
+SPYI_FN void spyi_bounds_destroy(spy_device *device);
+// The number of an argument in the record, from any thread; 0: indices are not checked, or no memory is left for its name.
+SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
+// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then. `function`:
+// the called function's name, when the error begins with it; or NULL.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
+// The same, reported as the device's error under the name of a public function.
+SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
@@ -13853,6 +14862,11 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 }
 
 // >>how an argument is run over
+
+spy_arg spy_map_value(spy_arg arg) {
+    arg.map_count = SPY_MAP_VALUE;
+    return arg;
+}
 
 // As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
 // both out of range), are left for the call to refuse.
@@ -14132,7 +15146,7 @@ SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     device->pool.waiting_bytes += storage->size;
 }
 
-SPYI_FN void spyi_release_held(spy_device *device) {
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
     uint64_t held_from = device->base->held_from;
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
@@ -14181,7 +15195,7 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
     device->base->held_from = 0; // whatever has not been reported must not be submitted any more
-    spyi_release_held(device);
+    spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     while (device->pool.imported) {
@@ -14757,13 +15771,21 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                       "%s: module is not a living module of this device", function);
             return NULL;
         }
-        found = spyi_unit_find_type(module->unit, type);
+        found = spyi_module_type(module, type);
     }
     if (!found) {
+        spyi_near near_names;
+        spyi_text text = { NULL, 0, 0 };
+        memset(&near_names, 0, sizeof near_names);
+        near_names.wanted = type;
+        if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
+        spyi_near_text(&near_names, &text);
         spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module ? "%s: type '%s' is not known to module '%s'"
-                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
-                  function, type, module ? module->name : "");
+                  module
+                      ? "%s: type '%s' is not known to module '%s'%s"
+                      : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  function, type, module ? module->name : "", spyi_text_str(&text));
+        spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
@@ -14800,7 +15822,9 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
     spy_shape shape;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
@@ -14897,7 +15921,10 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
         status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
         if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-        else if (!upload) spyi_print_deliver(device);
+        else if (!upload) {
+            spyi_print_deliver(device);
+            status = spyi_bounds_report(device, function);
+        }
     }
     spyi_leave(device);
     return status;
@@ -14949,6 +15976,11 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
+    if (problem) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        return NULL;
+    }
     if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: expected a desc with a valid shape and without data, like and zeroed", function);
@@ -15436,7 +16468,9 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
@@ -15815,8 +16849,12 @@ static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_
     spy_device *device = tensor->object.device;
     spyi_object *module = spyi_as(desc->module, SPYI_KIND_MODULE);
     const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
-    const spyi_type *type = spyi_differential(
-        device->types, module && module->device == device ? desc->module->unit : NULL, tensor->type);
+    spy_module *asked = module && module->device == device ? desc->module : NULL;
+    spyi_outside outside;
+    memset(&outside, 0, sizeof outside);
+    if (asked) spyi_step_out(device, &outside, asked); // a struct's is asked of the compiler
+    const spyi_type *type = spyi_differential(device->types, asked ? asked->unit : NULL, tensor->type);
+    if (asked) spyi_step_in(device, &outside);
     if (!type && like && like->grads[SPYI_GRAD_OUT]) type = like->grads[SPYI_GRAD_OUT]->type;
     if (!type && tensor->type->kind == SPYI_TYPE_STRUCT)
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
@@ -17385,7 +18423,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         spyi_bury(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
-    if (module->unit) spyi_unit_release(module->unit);
+    if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
     free(module->name);
@@ -17399,7 +18437,9 @@ SPYI_FN void spyi_module_drop(spy_module *module) {
 static spy_status spyi_check_module_desc(spy_device *device, const char *function,
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     if (!desc->path && !desc->source && !desc->precompiled)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
@@ -17434,6 +18474,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
     spyi_unit **link = NULL;
+    uint32_t failed = spyi_failed_allocations();
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_check_module_desc(device, function, desc);
     if (status == SPY_OK) {
@@ -17458,9 +18499,6 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         module->object.device = device;
         spyi_atomic_store(&module->object.references, 1);
         module->strict_broadcasting = desc->strict_broadcasting;
-        module->next = device->modules;
-        if (module->next) module->next->previous = module;
-        device->modules = module;
         spyi_unit_desc unit;
         memset(&unit, 0, sizeof unit);
         unit.path = desc->path;
@@ -17478,10 +18516,19 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.conformances = desc->conformances;
         unit.conformance_count = desc->conformance_count;
         unit.options = desc->options;
+        spyi_outside outside;
+        memset(&outside, 0, sizeof outside);
+        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
+        spyi_step_out(device, &outside, NULL);
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
-        if (status == SPY_OK) {
-            module->name = spyi_strdup(spyi_unit_name(module->unit));
-        } else {
+        if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
+        spyi_step_in(device, &outside);
+        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
+        module->next = device->modules; // behind those that it links, also when they came meanwhile
+        if (module->next) module->next->previous = module;
+        device->modules = module;
+        status = spyi_check_allocations(failed, status, &error);
+        if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_module_free(module);
             module = NULL;
@@ -17503,6 +18550,15 @@ void spy_release_module(spy_module *module) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
+static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
+    spyi_outside outside;
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(module->object.device, &outside, module);
+    bool good = spyi_unit_serialize(module->unit, bytes);
+    spyi_step_in(module->object.device, &outside);
+    return good;
+}
+
 spy_status spy_save_module(spy_module *module, const char *path) {
     const char *function = "spy_save_module";
     spy_status status = spyi_enter(module, SPYI_KIND_MODULE, function);
@@ -17512,7 +18568,7 @@ spy_status spy_save_module(spy_module *module, const char *path) {
     if (!path || !path[0])
         status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
                            path ? "\"\"" : "NULL");
-    else if (!spyi_unit_serialize(module->unit, &bytes))
+    else if (!spyi_serialized(module, &bytes))
         status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
                            "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
     else if (!spyi_file_write(path, bytes.data, bytes.size))
@@ -17531,7 +18587,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     if (!data && capacity_bytes) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
                   function, capacity_bytes);
-    } else if (!spyi_unit_serialize(module->unit, &bytes)) {
+    } else if (!spyi_serialized(module, &bytes)) {
         spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
                   function, module->name);
     } else {
@@ -17541,6 +18597,68 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     spyi_text_free(&bytes);
     spyi_leave(device);
     return size;
+}
+
+static spy_function *spyi_known_function(const spy_module *module, const char *name) {
+    spy_function *f = module->functions;
+    while (f && strcmp(f->name, name) != 0) f = f->next;
+    return f;
+}
+
+// Asks the compiler, outside of the device: another thread may keep it busy. NULL: reported under `function`.
+static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
+    spy_device *device = module->object.device;
+    spyi_context *ctx = &device->ctx;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_overloads overloads = { NULL, 0, false };
+    spyi_outside outside;
+    spy_function *found = NULL;
+    memset(&outside, 0, sizeof outside);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_step_out(device, &outside, module);
+    spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
+    bool explained = error.size != 0;
+    if (status == SPY_OK && overloads.count == 0 && !explained)
+        spyi_unit_near_names(module->unit, name, &error);
+    bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+    status = spyi_check_allocations(failed, status, &error);
+    spyi_step_in(device, &outside);
+    if (status != SPY_OK) {
+        spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
+                  spyi_text_str(&error));
+    } else if (overloads.count == 0) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function, module->name,
+                  name, explained ? ": " : "", spyi_text_str(&error));
+    } else if (hidden) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
+                  "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+                  "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+                  "function, before its struct if it is a method, and before the fields and types that calls "
+                  "use",
+                  function, name, module->name);
+    } else if ((found = spyi_known_function(module, name)) == NULL) { // no other thread has found it meanwhile
+        found = (spy_function *)spyi_allocate(ctx, sizeof *found);
+        char *copy = spyi_strdup(name);
+        if (!found || !copy) {
+            spyi_free(ctx, found, sizeof *found);
+            free(copy);
+            found = NULL;
+            spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        } else {
+            found->object.kind = (uint32_t)SPYI_KIND_FUNCTION;
+            found->object.device = device;
+            found->module = module;
+            found->name = copy;
+            found->id = ++device->next_function_id;
+            found->overloads = overloads;
+            found->next = module->functions;
+            module->functions = found;
+            memset(&overloads, 0, sizeof overloads);
+        }
+    }
+    spyi_overloads_free(&overloads);
+    spyi_text_free(&error);
+    return found;
 }
 
 spy_function *spy_find_function(spy_module *module, const char *name) {
@@ -17553,52 +18671,14 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        for (found = module->functions; found; found = found->next)
-            if (strcmp(found->name, name) == 0) break;
+        found = spyi_known_function(module, name);
     }
     if (found && found->overloads.count == 0) {
         spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
                   function, module->name, name);
         found = NULL;
     } else if (!found && name && name[0]) {
-        spyi_text error = { NULL, 0, 0 };
-        spyi_overloads overloads = { NULL, 0 };
-        spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
-        if (status != SPY_OK) {
-            spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
-                      spyi_text_str(&error));
-        } else if (overloads.count == 0) {
-            bool explained = error.size != 0;
-            spyi_overloads_free(&overloads);
-            if (!explained) spyi_unit_near_names(module->unit, name, &error);
-            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
-                      module->name, name, explained ? ": " : "", spyi_text_str(&error));
-        } else if (spyi_unit_is_private(module->unit, name)) {
-            spyi_overloads_free(&overloads);
-            spyi_fail(
-                ctx, SPY_ERROR_NOT_FOUND,
-                "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
-                "`public` at any declaration, kernels can only use what is marked; write `public` before the "
-                "function, before its struct if it is a method, and before the fields and types that calls "
-                "use",
-                function, name, module->name);
-        } else {
-            found = (spy_function *)spyi_allocate(ctx, sizeof *found);
-            if (!found) {
-                spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-                spyi_overloads_free(&overloads);
-            } else {
-                found->object.kind = (uint32_t)SPYI_KIND_FUNCTION;
-                found->object.device = device;
-                found->module = module;
-                found->name = spyi_strdup(name);
-                found->id = ++device->next_function_id;
-                found->overloads = overloads;
-                found->next = module->functions;
-                module->functions = found;
-            }
-        }
-        spyi_text_free(&error);
+        found = spyi_look_up_function(module, name, function);
     }
     spyi_leave(device);
     return found;
@@ -17616,9 +18696,18 @@ spy_module *spy_function_module(const spy_function *function) {
     return NULL;
 }
 
+SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name) {
+    spyi_outside outside;
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(module->object.device, &outside, module);
+    const spyi_type *type = spyi_unit_find_type(module->unit, name);
+    spyi_step_in(module->object.device, &outside);
+    return type;
+}
+
 bool spy_has_type(spy_module *module, const char *name) {
     if (spyi_enter(module, SPYI_KIND_MODULE, "spy_has_type") != SPY_OK) return false;
-    bool has = name && spyi_unit_find_type(module->unit, name) != NULL;
+    bool has = name && spyi_module_type(module, name) != NULL;
     spyi_leave(module);
     return has;
 }
@@ -18172,6 +19261,172 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
     return size;
 }
 
+// >>data/bounds.c -------------------------------------------------------------------------------------------
+
+// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims, and the names of
+// the arguments that tensors in kernels are numbered by.
+
+enum { SPYI_BOUNDS_WORDS = 28 }; // of the record, see slangpy_bounds.slang
+enum { SPYI_BOUNDS_COMPLETE = 2 };
+
+typedef struct spyi_site {
+    char *function, *argument;
+} spyi_site;
+
+typedef struct spyi_bounds {
+    spyi_storage *storage;
+    spyi_mutex lock; // guards the sites: compile threads bind, too
+    spyi_site *sites;
+    uint32_t count, capacity;
+} spyi_bounds;
+
+static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
+    static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
+    const spyi_storage *storage = device->bounds->storage;
+    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
+                                                sizeof zeros, false, error);
+    // Else the next look could come before it.
+    if (status == SPY_OK)
+        status =
+            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error) {
+    spy_status status = SPY_OK;
+    if (!(device->base->limits.info.features & SPY_FEATURE_POINTERS)) {
+        spyi_text_add(error, "desc.check_bounds needs a device with SPY_FEATURE_POINTERS");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_bounds *b = (spyi_bounds *)spyi_allocate(&device->ctx, sizeof *b);
+    if (!b) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_mutex_init(&b->lock);
+    device->bounds = b;
+    b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
+                                "slangpy bounds", error, &status);
+    if (!b->storage) return status;
+    b->storage->references = 1;
+    *address = b->storage->chunk.address + b->storage->offset;
+    return spyi_bounds_clear(device, error);
+}
+
+SPYI_FN void spyi_bounds_destroy(spy_device *device) {
+    spyi_bounds *b = device->bounds;
+    if (!b) return;
+    if (b->storage) spyi_pool_give(device, b->storage);
+    for (uint32_t i = 0; i < b->count; i++) {
+        free(b->sites[i].function);
+        free(b->sites[i].argument);
+    }
+    free(b->sites);
+    spyi_mutex_destroy(&b->lock);
+    spyi_free(&device->ctx, b, sizeof *b);
+    device->bounds = NULL;
+}
+
+// Inside the lock.
+static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
+    for (uint32_t i = 0; i < b->count; i++)
+        if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
+            return i + 1;
+    if (b->count == b->capacity) {
+        uint32_t capacity = b->capacity ? b->capacity * 2 : 64;
+        spyi_site *sites = (spyi_site *)realloc(b->sites, capacity * sizeof *sites);
+        if (!sites) return 0;
+        b->sites = sites;
+        b->capacity = capacity;
+    }
+    spyi_site *site = &b->sites[b->count];
+    site->function = spyi_strdup(function);
+    site->argument = spyi_strdup(argument);
+    if (site->function && site->argument) return ++b->count;
+    free(site->function);
+    free(site->argument);
+    return 0;
+}
+
+SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument) {
+    spyi_bounds *b = device->bounds;
+    if (!b) return 0;
+    spyi_mutex_lock(&b->lock);
+    uint32_t site = spyi_bounds_find(b, function, argument);
+    spyi_mutex_unlock(&b->lock);
+    return site;
+}
+
+// >>the record
+
+static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *out) {
+    spyi_text_add(out, "(");
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s%d", i ? ", " : "", (int)words[i]);
+    spyi_text_add(out, count == 1 ? ",)" : ")");
+}
+
+static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record,
+                                spyi_text *error) {
+    static const char *const did[3] = { "reads", "writes", "adds" };
+    static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
+    uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
+    uint32_t call_rank = record[2] >> 16;
+    const uint32_t *index = record + 4, *shape = record + 12;
+    if (rank > SPY_MAX_RANK) rank = SPY_MAX_RANK;
+    if (call_rank > SPY_MAX_RANK) call_rank = SPY_MAX_RANK;
+    if (access > 2) access = 0;
+    spyi_mutex_lock(&b->lock);
+    if (site >= 1 && site <= b->count) {
+        const spyi_site *of = &b->sites[site - 1];
+        if (!function || strcmp(function, of->function) != 0) spyi_text_add(error, "%s: ", of->function);
+        spyi_text_add(error, "'%s'%s: the kernel %s at index ", of->argument,
+                      record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "", did[access]);
+    } else {
+        spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
+    }
+    spyi_mutex_unlock(&b->lock);
+    spyi_bounds_tuple(index, rank, error);
+    spyi_text_add(error, ", its shape is ");
+    spyi_bounds_tuple(shape, rank, error);
+    for (uint32_t d = 0; d < rank; d++) {
+        if ((int)index[d] >= 0 && (int)index[d] < (int)shape[d]) continue;
+        if (shape[d])
+            spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d,
+                          (int)index[d]);
+        else spyi_text_add(error, ": dimension %u is empty", d);
+        break;
+    }
+    if (call_rank) {
+        spyi_text_add(error, "; at element ");
+        spyi_bounds_tuple(record + 20, call_rank, error);
+        spyi_text_add(error, " of the call");
+    }
+    spyi_text_add(error, "; %s", became[access]);
+}
+
+// The work that was waited for is done, so that the record can be read without waiting. What other work, which still
+// runs, is writing just now is told next time.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
+    spyi_bounds *b = device->bounds;
+    uint32_t record[SPYI_BOUNDS_WORDS];
+    if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
+    spy_status status = device->backend->download(device->gpu, record, &b->storage->chunk, b->storage->offset,
+                                                  sizeof record, 0, error);
+    if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
+    status = spyi_bounds_clear(device, error);
+    if (status != SPY_OK) return status;
+    spyi_bounds_explain(b, function, record, error);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_bounds_take(device, NULL, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    return status;
+}
+
 // >>data/reflect.c ------------------------------------------------------------------------------------------
 
 // Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
@@ -18196,13 +19451,18 @@ static spyi_declarations *spyi_reflected(spy_module *module, const char *functio
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
     now = (spyi_reflection *)calloc(1, sizeof *now);
+    spyi_outside outside;
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(module->object.device, &outside, module);
     if (now) now->declarations = spyi_unit_declare(module->unit);
+    uint32_t serial = spyi_unit_serial(module->unit);
+    spyi_step_in(module->object.device, &outside);
     if (!now || !now->declarations) {
         free(now);
         spyi_fail(&module->object.device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
         return NULL;
     }
-    now->unit = spyi_unit_serial(module->unit);
+    now->unit = serial;
     now->older = module->reflection;
     module->reflection = now;
     return now->declarations;
@@ -18257,6 +19517,7 @@ static void spyi_near_paths(const spyi_declarations *declarations, const char *p
     near_names.wanted = path;
     if (strlen(path) > 200) return;
     spyi_offer_paths(spyi_declarations_root(declarations), types_only, &near_names);
+    if (types_only) spyi_near_offer_builtin(&near_names);
     spyi_near_text(&near_names, out);
 }
 
@@ -18326,7 +19587,7 @@ static const spy_type_info *spyi_type_by_name(spy_module *module, const char *fu
             function, name, module->name, decl->text);
         return NULL;
     }
-    *type = spyi_unit_find_type(module->unit, name);
+    *type = spyi_module_type(module, name);
     if (!*type) {
         spyi_text near_names = { NULL, 0, 0 };
         spyi_near_paths(declarations, name, true, &near_names);
@@ -18355,8 +19616,14 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return false;
     const spy_type_info *info = spyi_type_by_name(module, function, type, &asked);
     const spy_type_info *of = info ? spyi_type_by_name(module, function, interface_name, &wanted) : NULL;
-    bool implements =
-        of && of->kind == SPY_TYPE_INTERFACE && spyi_unit_conforms(module->unit, asked, wanted->name);
+    bool implements = of && of->kind == SPY_TYPE_INTERFACE;
+    if (implements) {
+        spyi_outside outside;
+        memset(&outside, 0, sizeof outside);
+        spyi_step_out(module->object.device, &outside, module);
+        implements = spyi_unit_conforms(module->unit, asked, wanted->name);
+        spyi_step_in(module->object.device, &outside);
+    }
     if (of && of->kind != SPY_TYPE_INTERFACE)
         spyi_fail(&module->object.device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: '%s' in module '%s' is no interface", function, interface_name, module->name);
@@ -18368,6 +19635,10 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
 
 // Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
 // of the old code leave the cache, and go once the GPU has finished with them.
+//
+// The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its own
+// (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the old code within
+// the device, which takes microseconds. One job at a time a device.
 
 typedef struct spyi_reload_event { // for the hook
     spy_module *module;            // retained
@@ -18383,6 +19654,35 @@ typedef struct spyi_reload_run { // one public call
     spyi_reload_event *events;
     size_t event_count;
 } spyi_reload_run;
+
+typedef struct spyi_reload_function {
+    spy_function *function;
+    spyi_overloads overloads; // in the new code
+    bool known;
+} spyi_reload_function;
+
+typedef struct spyi_reload_part { // one module
+    spy_module *module;           // retained
+    spyi_reload_function *functions;
+    size_t function_count;
+} spyi_reload_part;
+
+struct spyi_reload_job {
+    spy_device *device;
+    spyi_reload_part *parts; // those linked before those that link
+    size_t count;
+    spy_module *root;
+    char *source; // the root's new text; NULL: as it was
+    bool compiled;
+    spy_status status;
+    size_t failed; // the part that did not compile
+    spyi_text error;
+    spyi_dropped_unit *dropped; // units of the device that the job releases
+    spyi_outside outside;
+    bool threaded;
+    spyi_thread thread;
+    spyi_atomic finished;
+};
 
 // A reference more, unless another thread has just dropped the last one.
 static bool spyi_reload_hold(spy_module *module) {
@@ -18451,7 +19751,7 @@ static void spyi_reload_mark_users(spy_device *device) {
     }
 }
 
-// >>one reload
+// >>the job, outside of the device
 
 static spy_status spyi_reload_compile(spy_module *module, const char *source, spyi_text *error) {
     spyi_unit **link = (spyi_unit **)malloc((module->link_count + 1) * sizeof *link);
@@ -18466,102 +19766,337 @@ static spy_status spyi_reload_compile(spy_module *module, const char *source, sp
     return status;
 }
 
-// The old code gives way. Nothing can fail any more: a function that is not found again stays as a name.
-static void spyi_reload_replace(spy_module *module) {
-    spy_device *device = module->object.device;
-    spyi_unit_release(module->unit);
-    module->unit = module->fresh;
-    module->fresh = NULL;
-    module->generation++;
-    for (spy_function *f = module->functions; f; f = f->next) {
+// A function that is not found again stays as a name.
+static void spyi_reload_look_up(spyi_reload_part *part) {
+    for (size_t i = 0; i < part->function_count; i++) {
+        spyi_reload_function *f = &part->functions[i];
         spyi_text ignored = { NULL, 0, 0 };
-        spyi_cache_forget_function(device, f);
-        spyi_overloads_free(&f->overloads);
-        f->entry_known = false;
-        if (spyi_unit_find_function(module->unit, f->name, &f->overloads, &ignored) != SPY_OK ||
-            f->overloads.count == 0)
+        if (f->known) continue;
+        f->known = true;
+        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) != SPY_OK)
             spyi_overloads_free(&f->overloads);
         spyi_text_free(&ignored);
     }
 }
 
-// Replaces `root` and all that depends on it, or nothing.
-static void spyi_reload_run_one(spyi_reload_run *run, spy_module *root, const char *source) {
-    spy_device *device = run->device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_OK;
+static void spyi_reload_work(void *user) {
+    spyi_reload_job *job = (spyi_reload_job *)user;
+    spyi_note_thread(&job->outside.thread, spyi_thread_id());
+    spyi_release_units(&job->device->ctx, job->dropped);
+    job->dropped = NULL;
+    for (size_t i = 0; i < job->count && job->status == SPY_OK && !job->compiled; i++) {
+        spy_module *m = job->parts[i].module;
+        job->status = spyi_reload_compile(m, m == job->root ? job->source : NULL, &job->error);
+        if (job->status != SPY_OK) job->failed = i;
+    }
+    job->compiled = true;
+    for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) spyi_reload_look_up(&job->parts[i]);
+    for (size_t i = 0; i < job->count && job->status != SPY_OK; i++) {
+        spy_module *m = job->parts[i].module; // its files count as seen until they change again, as the failed one's do
+        if (i != job->failed) spyi_unit_give_up(m->unit, m->fresh);
+        m->fresh = NULL;
+    }
+    spyi_atomic_store(&job->finished, 1);
+    if (job->threaded) spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
+}
+
+// >>the job, within the device
+
+static void spyi_reload_job_free(spyi_reload_job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        spyi_reload_part *part = &job->parts[i];
+        for (size_t f = 0; f < part->function_count; f++) spyi_overloads_free(&part->functions[f].overloads);
+        free(part->functions);
+        part->module->reloading = false;
+        spyi_object_release(&part->module->object);
+    }
+    if (job->device->reload_job == job) job->device->reload_job = NULL;
+    spyi_release_units(&job->device->ctx, job->dropped);
+    spyi_text_free(&job->error);
+    free(job->parts);
+    free(job->source);
+    free(job);
+}
+
+// The functions that have been found by now. false: out of memory.
+static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
+    size_t count = 0, old = part->function_count;
+    for (spy_function *f = part->module->functions; f; f = f->next) count++;
+    if (count == old) return true;
+    spyi_reload_function *grown =
+        (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
+    if (!grown) return false;
+    memset(grown + old, 0, (count - old) * sizeof *grown);
+    size_t at = count; // new ones come first in the module's list, and last here
+    for (spy_function *f = part->module->functions; at > old; f = f->next) grown[--at].function = f;
+    part->functions = grown;
+    part->function_count = count;
+    *more = true;
+    return true;
+}
+
+// `root` and all that depends on it; NULL: out of memory.
+static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
+    spyi_reload_job *job = (spyi_reload_job *)calloc(1, sizeof *job);
+    spy_module *oldest = device->modules;
+    size_t count = 0;
+    bool more = false, good = job != NULL;
+    if (!good) return NULL;
     spyi_reload_mark(root, true);
     spyi_reload_mark_users(device);
-    spy_module *oldest = device->modules, *failed = NULL;
-    while (oldest->next) oldest = oldest->next;
-    for (spy_module *m = oldest; m && status == SPY_OK;
-         m = m->previous) { // those linked before those that link
-        if (!m->reloading) continue;
-        status = spyi_reload_compile(m, m == root ? source : NULL, &error);
-        if (status != SPY_OK) failed = m;
+    for (spy_module *m = device->modules; m; m = m->next) {
+        count += m->reloading;
+        oldest = m;
     }
-    if (status == SPY_OK) spyi_prepared_settle(device);
-    for (spy_module *m = oldest; m; m = m->previous) {
+    job->device = device;
+    job->root = root;
+    job->source = spyi_strdup(source);
+    job->parts = (spyi_reload_part *)calloc(count, sizeof *job->parts);
+    good = job->parts && (job->source || !source);
+    for (spy_module *m = oldest; m && good; m = m->previous) {
         if (!m->reloading) continue;
-        m->reloading = false;
-        m->stale = m->tried = status != SPY_OK;
-        if (status == SPY_OK) {
-            spyi_reload_replace(m);
+        job->parts[job->count].module = m;
+        spyi_atomic_add(&m->object.references, 1);
+        good = spyi_reload_note_functions(&job->parts[job->count++], &more);
+    }
+    if (good) return job;
+    spyi_reload_job_free(job);
+    for (spy_module *m = device->modules; m; m = m->next) m->reloading = false;
+    return NULL;
+}
+
+// On a thread, or on this one, which leaves the device meanwhile.
+static void spyi_reload_start(spyi_reload_job *job, bool background) {
+    spy_device *device = job->device;
+    spyi_atomic_store(&job->finished, 0);
+    memset(&job->outside, 0, sizeof job->outside);
+    job->dropped = device->dropped_units;
+    device->dropped_units = NULL;
+    device->reload_job = job;
+    job->threaded = background;
+    if (background) {
+        spyi_outside_begin(device, &job->outside, NULL);
+        if (spyi_thread_start(&job->thread, spyi_reload_work, job)) return;
+        spyi_outside_end(device, &job->outside);
+        job->threaded = false;
+    }
+    spyi_step_out(device, &job->outside, NULL);
+    spyi_reload_work(job);
+    spyi_step_in(device, &job->outside);
+}
+
+static void spyi_reload_join(spyi_reload_job *job) {
+    if (!job->threaded) return;
+    spyi_thread_join(&job->thread);
+    spyi_outside_end(job->device, &job->outside);
+    job->threaded = false;
+}
+
+// The old code gives way. Nothing can fail any more.
+static void spyi_reload_replace(spyi_reload_part *part) {
+    spy_module *module = part->module;
+    spy_device *device = module->object.device;
+    spyi_drop_unit(device, module->unit);
+    module->unit = module->fresh;
+    module->fresh = NULL;
+    module->generation++;
+    for (size_t i = 0; i < part->function_count; i++) {
+        spy_function *f = part->functions[i].function;
+        spyi_cache_forget_function(device, f);
+        spyi_overloads_free(&f->overloads);
+        f->overloads = part->functions[i].overloads;
+        f->entry_known = false;
+        memset(&part->functions[i].overloads, 0, sizeof f->overloads);
+    }
+}
+
+static void spyi_reload_failed(spyi_reload_run *run, spyi_reload_job *job) {
+    spy_module *failed = job->parts[job->failed].module;
+    for (size_t i = 0; i < job->count; i++) job->parts[i].module->stale = job->parts[i].module->tried = true;
+    run->info.failed++;
+    if (run->status == SPY_OK) run->status = job->status;
+    spyi_fail(&run->device->ctx, job->status, "%s: module '%s' keeps its code: %s", run->function,
+              job->root->name, spyi_text_str(&job->error));
+    spyi_reload_tell(run, failed, job->status, spyi_text_str(&job->error));
+}
+
+// Ends the device's job if that has finished: replaces all of its modules, or nothing. false: not yet, because it compiles,
+// or because a call compiles with the old code.
+static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
+    spy_device *device = run->device;
+    spyi_reload_job *job = device->reload_job;
+    if (!spyi_atomic_load(&job->finished)) return false;
+    if (job->status == SPY_OK) {
+        bool more = false, good = true;
+        spyi_prepared_collect(device);
+        for (size_t i = 0; i < job->count; i++) {
+            if (job->parts[i].module->users) return false;
+            good = good && spyi_reload_note_functions(&job->parts[i], &more);
+        }
+        if (good && more) { // functions that were found while the job compiled
+            spyi_reload_join(job);
+            spyi_reload_start(job, background);
+            return !background && spyi_reload_collect(run, background);
+        }
+    }
+    spyi_reload_join(job);
+    if (job->status == SPY_OK) {
+        for (size_t i = 0; i < job->count; i++) {
+            spy_module *m = job->parts[i].module;
+            m->stale = m->tried = false;
+            spyi_reload_replace(&job->parts[i]);
             run->info.reloaded++;
             spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
             spyi_reload_tell(run, m, SPY_OK, "");
-        } else if (m != failed) { // its files count as seen until they change again, as the failed one's do
-            spyi_unit_give_up(m->unit, m->fresh);
-            m->fresh = NULL;
         }
+        for (spy_module *m = device->modules; m; m = m->next) {
+            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            m->stale = device->reload_looking = true; // loaded meanwhile, with the old code
+            m->tried = false;
+        }
+        spyi_prepared_reloaded(device);
+    } else {
+        spyi_reload_failed(run, job);
     }
-    if (failed) {
-        run->info.failed++;
-        if (run->status == SPY_OK) run->status = status;
-        spyi_fail(&device->ctx, status, "%s: module '%s' keeps its code: %s", run->function, root->name,
-                  spyi_text_str(&error));
-        spyi_reload_tell(run, failed, status, spyi_text_str(&error));
+    spyi_reload_job_free(job);
+    return true;
+}
+
+SPYI_FN void spyi_reload_abandon(spy_device *device) {
+    spyi_reload_job *job = device->reload_job;
+    if (!job) return;
+    spyi_block(&device->ctx, true);
+    spyi_reload_join(job);
+    spyi_block(&device->ctx, false);
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->parts[i].module->fresh) spyi_unit_release(job->parts[i].module->fresh);
+        job->parts[i].module->fresh = NULL;
     }
-    spyi_text_free(&error);
+    spyi_reload_job_free(job);
+}
+
+// >>looking for changes
+
+static void spyi_reload_look(spy_device *device) {
+    device->reload_looked_ns = spyi_time_ns();
+    for (spy_module *m = device->modules; m; m = m->next) {
+        m->tried = false;
+        device->reload_looking = device->reload_looking || spyi_unit_changed(m->unit);
+    }
+}
+
+// Begins the job of the next module that has changed, the oldest one first. What failed before may have failed for what has
+// changed now.
+static void spyi_reload_next(spyi_reload_run *run, bool background) {
+    spy_device *device = run->device;
+    spy_module *m = device->modules;
+    while (m && m->next) m = m->next;
+    while (m && (m->tried || !spyi_reload_needed(m))) m = m->previous;
+    device->reload_looking = m != NULL;
+    if (!m) return;
+    spyi_reload_job *job = spyi_reload_job_new(device, m, NULL);
+    if (job) {
+        spyi_reload_start(job, background);
+        return;
+    }
+    device->reload_looking = false;
+    run->status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", run->function);
+}
+
+// Leaves the device until the running job is over and its result in place.
+static void spyi_reload_finish_job(spyi_reload_run *run) {
+    spy_device *device = run->device;
+    for (;;) {
+        spyi_outside waiting;
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        if (!device->reload_job || spyi_reload_collect(run, false)) return;
+        memset(&waiting, 0, sizeof waiting);
+        waiting.thread = spyi_thread_id();
+        spyi_outside_begin(device, &waiting, NULL);
+        spyi_await(device, seen);
+        spyi_outside_end(device, &waiting);
+    }
+}
+
+static void spyi_reload_finish_all(spyi_reload_run *run) {
+    for (spyi_reload_finish_job(run); run->device->reload_looking; spyi_reload_finish_job(run))
+        spyi_reload_next(run, false);
+}
+
+// Leaves the device until the prepared calls have their new code.
+static void spyi_reload_await_prepared(spy_device *device) {
+    for (;;) {
+        spyi_outside waiting;
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        spyi_prepared_collect(device);
+        if (!spyi_prepared_renewing(device)) return;
+        memset(&waiting, 0, sizeof waiting);
+        waiting.thread = spyi_thread_id();
+        spyi_outside_begin(device, &waiting, NULL);
+        spyi_await(device, seen);
+        spyi_outside_end(device, &waiting);
+    }
 }
 
 // >>the public functions
 
+static spy_status spyi_reload_enter(spyi_reload_run *run, const void *object, spyi_kind kind, const char *function) {
+    memset(run, 0, sizeof *run);
+    run->function = function;
+    run->status = spyi_enter(object, kind, function);
+    if (run->status == SPY_OK) run->device = ((const spyi_object *)object)->device;
+    return run->status;
+}
+
 spy_status spy_reload_module(spy_module *module, const char *source) {
-    const char *function = "spy_reload_module";
-    spy_status entered = spyi_enter(module, SPYI_KIND_MODULE, function);
-    if (entered != SPY_OK) return entered;
     spyi_reload_run run;
-    memset(&run, 0, sizeof run);
-    run.device = module->object.device;
-    run.function = function;
-    spyi_reload_run_one(&run, module, source);
+    if (spyi_reload_enter(&run, module, SPYI_KIND_MODULE, "spy_reload_module") != SPY_OK) return run.status;
+    spy_device *device = run.device;
+    spyi_reload_finish_all(&run); // a reload of others that is under way
+    run.status = SPY_OK;
+    spyi_reload_job *job = spyi_reload_job_new(device, module, source);
+    if (job) {
+        spyi_reload_start(job, false);
+        spyi_reload_finish_all(&run);
+        spyi_reload_await_prepared(device);
+    } else {
+        run.status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", run.function);
+    }
+    spyi_reload_finish(&run);
+    return run.status;
+}
+
+static bool spyi_reload_due(const spy_device *device, uint64_t interval_ns) {
+    return interval_ns == 0 || !device->reload_looked_ns ||
+           spyi_time_ns() - device->reload_looked_ns >= interval_ns;
+}
+
+spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info) {
+    spyi_reload_run run;
+    if (info) memset(info, 0, sizeof *info);
+    if (spyi_reload_enter(&run, device, SPYI_KIND_DEVICE, "spy_reload_changed") != SPY_OK) return run.status;
+    if (spyi_reload_due(device, interval_ns)) {
+        spyi_reload_finish_all(&run); // what another thread has begun
+        spyi_reload_look(device);
+        spyi_reload_finish_all(&run);
+        spyi_reload_await_prepared(device);
+    }
+    if (info) *info = run.info;
     spyi_reload_finish(&run);
     return run.status;
 }
 
 spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info) {
-    const char *function = "spy_poll_reload";
-    if (info) memset(info, 0, sizeof *info);
-    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
-    if (entered != SPY_OK) return entered;
     spyi_reload_run run;
-    memset(&run, 0, sizeof run);
-    run.device = device;
-    run.function = function;
-    uint64_t now = spyi_time_ns();
-    if (interval_ns == 0 || !device->reload_looked_ns || now - device->reload_looked_ns >= interval_ns) {
-        device->reload_looked_ns = now;
-        spy_module *oldest = NULL;
-        bool changed = false;
-        for (spy_module *m = device->modules; m; oldest = m, m = m->next) {
-            m->tried = false;
-            changed = changed || spyi_unit_changed(m->unit);
-        }
-        // What failed before may have failed for what has changed now.
-        for (spy_module *m = changed ? oldest : NULL; m; m = m->previous)
-            if (!m->tried && spyi_reload_needed(m)) spyi_reload_run_one(&run, m, NULL);
+    if (info) memset(info, 0, sizeof *info);
+    if (spyi_reload_enter(&run, device, SPYI_KIND_DEVICE, "spy_poll_reload") != SPY_OK) return run.status;
+    if (!device->reload_job || spyi_reload_collect(&run, true)) {
+        if (!device->reload_looking && spyi_reload_due(device, interval_ns)) spyi_reload_look(device);
+        if (device->reload_looking) spyi_reload_next(&run, true);
     }
+    spyi_prepared_collect(device);
+    if (device->reload_job) run.info.compiling = (uint32_t)device->reload_job->count;
+    else if (spyi_prepared_renewing(device)) run.info.compiling = 1;
     if (info) *info = run.info;
     spyi_reload_finish(&run);
     return run.status;
@@ -18594,13 +20129,98 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
+static spy_status spyi_released(const char *function, const char *expected) {
+    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+}
+
+static void spyi_queue_release(spyi_object *object);
+
+static spyi_object *spyi_take_releases(spy_device *device) {
+    spyi_mutex_lock(&device->release_lock);
+    spyi_object *queue = device->release_queue;
+    device->release_queue = NULL;
+    spyi_atomic_store(&device->release_count, 0);
+    spyi_mutex_unlock(&device->release_lock);
+    return queue;
+}
+
+static void spyi_free_releases(spyi_object *queue) {
+    while (queue) {
+        spyi_object *object = queue;
+        queue = object->release_next;
+        if (object->released_kind == (uint32_t)SPYI_KIND_PREPARED &&
+            spyi_prepared_compiles((struct spy_prepared *)(void *)object)) { // goes once its thread has ended
+            spyi_queue_release(object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
+            spyi_tensor_unlink((spy_tensor *)(void *)object);
+            spyi_tensor_free((spy_tensor *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
+            spyi_module_free((spy_module *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
+            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
+        } else {
+            spyi_prepared_free((struct spy_prepared *)(void *)object);
+        }
+    }
+}
+
+SPYI_FN void spyi_drain_releases(spy_device *device) {
+    spyi_free_releases(spyi_take_releases(device));
+}
+
+// Frees what was released, inside the device. False: that was the object itself, or the module of this function.
+static bool spyi_outlives_releases(spy_device *device, const spyi_object *o) {
+    // The queue is taken before the object is looked at: what is released from now on is freed by a later call.
+    spyi_object *queue = spyi_take_releases(device);
+    bool function = o->kind == (uint32_t)SPYI_KIND_FUNCTION;
+    spy_module *module = function ? ((const spy_function *)(const void *)o)->module : NULL;
+    bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(module && module->object.kind == (uint32_t)SPYI_KIND_DEAD);
+    bool held = lives && module; // what goes may be its last user
+    if (held) spyi_atomic_add(&module->object.references, 1);
+    spyi_free_releases(queue);
+    if (!held || spyi_atomic_add(&module->object.references, -1) > 0) return lives;
+    spyi_module_free(module);
+    return false;
+}
+
+static void spyi_on_turn_blocks(void *user, bool begins) {
+    spyi_block((spyi_context *)user, begins);
+}
+
+// Kept by the thread, which can ask without the device, and by the device, as all that is refused.
+static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
+    const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
+    spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
+    return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
+}
+
+// The turn was not free.
+static spy_status spyi_enter_later(spy_device *device, const char *function) {
+    spyi_context *ctx = &device->ctx;
+    switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
+    case SPYI_TURN_TAKEN: return SPY_OK;
+    case SPYI_TURN_MINE: return spyi_refuse_callback(ctx, function);
+    case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
+    default: return spyi_released(function, "device");
+    }
+}
+
+// Whether this thread is in a call that works outside of the device: then it comes from a callback.
+static bool spyi_is_outside(const spy_device *device) {
+    const spyi_outside *o = device->outside;
+    uintptr_t me = o ? spyi_thread_id() : 0;
+    while (o && spyi_noted_thread(&o->thread) != me) o = o->next;
+    return o != NULL;
+}
+
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
     const char *expected = spyi_kind_name((uint32_t)kind);
     const spyi_object *o = (const spyi_object *)object;
     if (!o)
         return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
     return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
                      spyi_kind_name(o->kind));
 }
@@ -18609,19 +20229,113 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
     const spyi_object *o = (const spyi_object *)object;
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
-        if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
-            if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
+        spy_status status =
+            SPYI_LIKELY(spyi_turns_try(&device->ctx.turns)) ? SPY_OK : spyi_enter_later(device, function);
+        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&device->release_count) == 0 && !device->outside))
             return SPY_OK;
+        if (status != SPY_OK) return status;
+        if (spyi_is_outside(device)) {
+            spyi_leave(device);
+            return spyi_refuse_callback(&device->ctx, function);
         }
-        return spyi_fail(NULL, SPY_ERROR_BUSY,
-                         "%s: another thread is using device '%s'; calls on one device must take turns",
-                         function, device->ctx.label);
+        if (spyi_atomic_load(&device->release_count) == 0 || spyi_outlives_releases(device, o)) return SPY_OK;
+        spyi_leave(device);
+        return spyi_released(function, spyi_kind_name((uint32_t)kind));
     }
     return spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_leave(const void *object) {
-    spyi_atomic_store(&((const spyi_object *)object)->device->ctx.busy, 0);
+    spyi_turns_leave(&((const spyi_object *)object)->device->ctx.turns);
+}
+
+// >>work outside of the device
+
+SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {
+    outside->previous = NULL;
+    outside->next = device->outside;
+    if (outside->next) outside->next->previous = outside;
+    device->outside = outside;
+    outside->module = module;
+    if (!module) return;
+    module->users++;
+    spyi_atomic_add(&module->object.references, 1);
+}
+
+SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside) {
+    if (outside->previous) outside->previous->next = outside->next;
+    else device->outside = outside->next;
+    if (outside->next) outside->next->previous = outside->previous;
+    if (outside->module) {
+        outside->module->users--;
+        spyi_object_release(&outside->module->object);
+    }
+    spyi_turns_notify(&device->ctx.turns);
+}
+
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped) {
+    while (dropped) {
+        spyi_dropped_unit *next = dropped->next;
+        spyi_unit_release(dropped->unit);
+        spyi_free(ctx, dropped, sizeof *dropped);
+        dropped = next;
+    }
+}
+
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
+    spyi_dropped_unit *dropped = device->dropped_units;
+    device->dropped_units = NULL;
+    outside->thread = spyi_thread_id();
+    spyi_outside_begin(device, outside, module);
+    spyi_leave(device);
+    spyi_release_units(&device->ctx, dropped);
+}
+
+static void spyi_come_back(spy_device *device) {
+    spyi_turns *turns = &device->ctx.turns;
+    if (!spyi_turns_try(turns)) (void)spyi_turns_wait(turns, spyi_on_turn_blocks, &device->ctx);
+}
+
+SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside) {
+    spyi_come_back(device);
+    spyi_outside_end(device, outside);
+}
+
+SPYI_FN void spyi_await(spy_device *device, int32_t seen) {
+    spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
+}
+
+static bool spyi_same_work(const spyi_outside *o, const void *work, const void *key, size_t key_size) {
+    return o->work == work && o->key_size == key_size && memcmp(o->key, key, key_size) == 0;
+}
+
+SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                                  size_t key_size) {
+    spyi_outside waiting;
+    bool waited = false;
+    for (;;) {
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        const spyi_outside *o = device->outside;
+        while (o && !spyi_same_work(o, work, key, key_size)) o = o->next;
+        if (!o) return waited;
+        waited = true;
+        memset(&waiting, 0, sizeof waiting);
+        waiting.thread = spyi_thread_id();
+        spyi_outside_begin(device, &waiting, module); // the module's code and its plans stay
+        spyi_await(device, seen);
+        spyi_outside_end(device, &waiting);
+    }
+}
+
+SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit) {
+    spyi_dropped_unit *dropped = (spyi_dropped_unit *)spyi_allocate(&device->ctx, sizeof *dropped);
+    if (!dropped) {
+        spyi_unit_release(unit);
+        return;
+    }
+    dropped->unit = unit;
+    dropped->next = device->dropped_units;
+    device->dropped_units = dropped;
 }
 
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -18637,11 +20351,8 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *
     else spyi_refuse_object(object, kind, function);
 }
 
-SPYI_FN void spyi_object_release(spyi_object *object) {
+static void spyi_queue_release(spyi_object *object) {
     spy_device *device = object->device;
-    if (spyi_atomic_add(&object->references, -1) != 0) return;
-    object->released_kind = object->kind;
-    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
     spyi_mutex_lock(&device->release_lock);
     object->release_next = device->release_queue;
     device->release_queue = object;
@@ -18649,28 +20360,18 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     spyi_mutex_unlock(&device->release_lock);
 }
 
-SPYI_FN void spyi_drain_releases(spy_device *device) {
-    spyi_mutex_lock(&device->release_lock);
-    spyi_object *queue = device->release_queue;
-    device->release_queue = NULL;
-    spyi_atomic_store(&device->release_count, 0);
-    spyi_mutex_unlock(&device->release_lock);
-    while (queue) {
-        spyi_object *object = queue;
-        queue = object->release_next;
-        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
-            spyi_tensor_unlink((spy_tensor *)(void *)object);
-            spyi_tensor_free((spy_tensor *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
-            spyi_module_free((spy_module *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
-            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
-            spyi_list_free((struct spy_command_list *)(void *)object);
-        } else {
-            spyi_prepared_free((struct spy_prepared *)(void *)object);
-        }
+SPYI_FN void spyi_object_release(spyi_object *object) {
+    spy_device *device = object->device;
+    if (device->ctx.turns.fork_count != spyi_fork_count()) {
+        char what[64];
+        snprintf(what, sizeof what, "release of a %s", spyi_kind_name(object->kind));
+        spyi_forked(&device->ctx, what);
+        return;
     }
+    if (spyi_atomic_add(&object->references, -1) != 0) return;
+    object->released_kind = object->kind;
+    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
+    spyi_queue_release(object);
 }
 
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
@@ -18697,14 +20398,20 @@ static void spyi_device_destroy(spy_device *device) {
         device->close_callbacks = callback->next;
         spyi_leave(device); // it may still read results
         callback->func(device, callback->user_data);
-        spyi_atomic_store(&ctx->busy, 1);
+        if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
         spyi_free(ctx, callback, sizeof *callback);
     }
+    spyi_reload_abandon(device);
+    spyi_prepared_finish_all(device);
+    for (int32_t seen = spyi_turns_events(&ctx->turns); device->outside; seen = spyi_turns_events(&ctx->turns))
+        spyi_await(device, seen); // a module that another thread still loads
+    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
     if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
+        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -18726,6 +20433,8 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->cache) spyi_cache_destroy(device);
     while (device->modules)
         spyi_module_free(device->modules); // newest first: those that link before those linked
+    spyi_release_units(ctx, device->dropped_units);
+    device->dropped_units = NULL;
     while (device->graves) {
         spyi_grave *grave = device->graves;
         device->graves = grave->next;
@@ -18734,6 +20443,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
+    spyi_bounds_destroy(device);
     if (device->gpu) {
         spyi_pool_destroy(device);
         device->backend->destroy(device->gpu);
@@ -18742,6 +20452,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
     spyi_mutex_destroy(&device->release_lock);
+    spyi_mutex_destroy(&device->dump_lock);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
@@ -18752,6 +20463,11 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     const char *function = "spy_create_device";
     if (!desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+        return NULL;
+    }
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
+                  SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
@@ -18794,6 +20510,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->ctx.object.device = device;
         spyi_atomic_store(&device->ctx.object.references, 1);
         spyi_mutex_init(&device->release_lock);
+        spyi_mutex_init(&device->dump_lock);
         device->backend = desc->backend;
         device->epoch = 1;
         device->dump_directory = spyi_strdup(desc->dump_directory);
@@ -18808,6 +20525,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
         compiler.print = desc->enable_print;
+        if (desc->check_bounds) status = spyi_bounds_create(device, &compiler.bounds_record, &error);
         compiler.files = desc->files;
         device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
@@ -18816,10 +20534,10 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->compiler =
             device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
         device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
-        if (!device->types || !device->compiler || !device->cache) {
+        if (status == SPY_OK && (!device->types || !device->compiler || !device->cache)) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");
-        } else {
+        } else if (status == SPY_OK) {
             for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
                 device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
             if (desc->enable_print) status = spyi_print_create(device, desc->print_buffer_bytes, &error);
@@ -18870,6 +20588,8 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_print_deliver(device);
+    status = spyi_bounds_report(device, function);
+    if (status != SPY_OK) return status;
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
@@ -18951,8 +20671,11 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
     } else {
-        free(device->dump_directory);
+        spyi_mutex_lock(&device->dump_lock);
+        char *old = device->dump_directory;
         device->dump_directory = copy;
+        spyi_mutex_unlock(&device->dump_lock);
+        free(old);
     }
     spyi_leave(device);
     return status;
@@ -19001,6 +20724,12 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
 
 // >>for backends
 
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
+    spyi_pool_release_held(device);
+    spyi_print_deliver(device);
+    return spyi_bounds_report(device, function);
+}
+
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
     if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
     spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function,
@@ -19023,6 +20752,7 @@ typedef struct spyi_value {
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
     bool whole;           // an explicit mapping of no dimensions
+    bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -19082,6 +20812,7 @@ typedef struct spyi_values {
     struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
     const spyi_threads *threads;     // of a dispatch; NULL: a call
+    struct spyi_values *next;        // among the cache's spare ones
 } spyi_values;
 
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
@@ -19123,6 +20854,8 @@ typedef struct spyi_fit {
 
 // Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
 // Host data: scalars are converted as they are copied, so more is possible.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
@@ -19175,6 +20908,7 @@ typedef struct spyi_leaf {
     bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
+    uint32_t site;                    // number of function and path in messages about indices; 0: they are not checked
     spyi_role role;
     uint32_t value_leaf;           // of a gradient: the leaf that it belongs to
     uint32_t grads[2];             // leaves of its gradients: read, and added to or written; 0: none
@@ -19214,8 +20948,10 @@ struct spyi_value_kind {
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
+// Whether it is the kind of TensorView<T> and DiffTensorView<T> parameters.
+SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind);
 // What such a parameter takes, for messages; NULL: it is none.
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
 // The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // The kind of T[] itself, whose field is an address, which the device fills in, and a count.
@@ -19456,7 +21192,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        v->whole = arg->map_count == SPY_MAP_WHOLE;
+        v->one_value = arg->map_count == SPY_MAP_VALUE;
+        v->whole = arg->map_count == SPY_MAP_WHOLE || v->one_value;
         if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
@@ -19629,7 +21366,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
-    if (status == SPY_OK && spyi_mode_of(values)) status = spyi_describe_gradients(values, error);
+    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs)) status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -19707,6 +21444,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
     if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
@@ -19922,6 +21660,13 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
 
 #define SPYI_NO_FIT UINT32_MAX
 
+typedef enum spyi_fit_use {
+    SPYI_USE_HOST,  // host data that is copied
+    SPYI_USE_LOAD,  // device memory that a kernel loads
+    SPYI_USE_STORE, // device memory that a kernel stores to and does not load
+    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
+} spyi_fit_use;
+
 static bool spyi_dtype_is_float(spy_dtype d) {
     return d >= SPY_FLOAT16;
 }
@@ -19952,15 +21697,28 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     return 9;
 }
 
-static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output,
-                          spyi_fit *fit) {
+// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
+static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
+    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
+}
+
+static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
+    switch (use) {
+    case SPYI_USE_HOST: return spyi_host_cost(element, type);
+    case SPYI_USE_LOAD: return spyi_memory_cost(element, type);
+    case SPYI_USE_STORE: return spyi_stored_cost(type, element);
+    default: return element == type ? 0 : SPYI_NO_FIT;
+    }
+}
+
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_fit_use use, spyi_fit *fit) {
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
     if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
     if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
         spyi_fit inner;
-        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
+        if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
         fit->cost = inner.cost;
         fit->consumed = inner.consumed + 1;
@@ -19973,9 +21731,10 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
                          element->kind == SPYI_TYPE_MATRIX;
     if (!plain || !plain_element) return false;
-    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
-                     : spyi_memory_cost(element->scalar, type->scalar);
-    if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    fit->cost = spyi_cost(use, element->scalar, type->scalar);
+    if (fit->cost == SPYI_NO_FIT) return false;
+    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
+        return false; // see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
         fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
@@ -19987,11 +21746,15 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
 }
 
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, false, output, fit);
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_LOAD, fit);
 }
 
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, true, output, fit);
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_HOST, fit);
+}
+
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit) {
+    return spyi_fit_type(element, type, SPYI_USE_STORE, fit);
 }
 
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
@@ -20019,9 +21782,11 @@ typedef struct spyi_attempt {
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
     bool whole;  // one value of a shader parameter, not by element
+    bool spread; // values of spy_map_value() may be run over
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     uint32_t pair; // number of the gradient that the next value was given with; 0: none
+    bool result;   // what is being bound is the function's result
     bool constant; // what is being bound takes no part in derivatives
     spyi_text reason;
     spy_status status; // of the failure
@@ -20186,11 +21951,15 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
-    if (v->whole && leaf->batch_rank)
-        return spyi_no(
-            a, SPY_ERROR_SHAPE_MISMATCH,
-            "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
-            leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+    if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
+        spyi_text got = { NULL, 0, 0 };
+        spyi_value_text(v, &got);
+        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path,
+                leaf->type->display, spyi_text_str(&got),
+                v->one_value ? "" : ", whose mapping names no dimension to run it over");
+        spyi_text_free(&got);
+        return false;
+    }
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -20230,30 +21999,47 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     return true;
 }
 
+// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
+static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
+    const spyi_type *inner = leaf->type, *held = v->type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar &&
+                   inner->scalar && held->scalar != inner->scalar;
+    if (!numbers) return "";
+    const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
+    if (leaf->out && leaf->in)
+        snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out)
+        snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    else
+        snprintf(text, size,
+                 "; a tensor's numbers are not converted from %s to %s, which could change them: create it "
+                 "with desc.dtype %s",
+                 from, to, to);
+    return text;
+}
+
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
-    bool host = v->kind == SPY_ARG_ARRAY;
-    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit)
-                     : spyi_fit_memory(v->type, type, leaf->out, &fit);
-    if (!fits) {
-        bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
-        return spyi_mismatch(a, path, type, v,
-                             device_double ? "; device float64 is not converted: make a float32 tensor"
-                             : leaf->out   ? "; outputs are not converted"
-                                           : "");
-    }
+    char why[192];
+    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && a->result;
+    bool fits = stored ? spyi_fit_stored(v->type, type, &fit)
+                : host ? spyi_fit_host(v->type, type, leaf->out, &fit)
+                       : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    if (!fits) return spyi_mismatch(a, path, type, v, spyi_why_no_fit(leaf, v, why, sizeof why));
     if (!spyi_set_batch(a, leaf, v, &fit)) return false;
     a->cost += fit.cost;
     if (!host) {
         leaf->source = SPYI_SOURCE_TENSOR;
         leaf->element = v->type;
-    } else if (leaf->batch_rank == 0) {
+    } else if (leaf->batch_rank == 0 && !(stored && fit.cost)) {
         leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_INLINE;
-    } else { // converted while it is uploaded
+    } else { // converted while it is uploaded, or when the kernel stores it
         leaf->source = SPYI_SOURCE_UPLOAD;
-        const spyi_type *scalar = type;
+        const spyi_type *scalar = stored ? v->type : type;
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
@@ -20283,10 +22069,11 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) {
-        const char *takes = spyi_kind_takes(leaf->type);
+        const char *takes = spyi_kind_takes(leaf->type, spyi_types_target(a->types));
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
+    leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
@@ -20342,26 +22129,28 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// T[]: its own address and count, besides what its elements are; as many fields as the value has.
-static spyi_field *spyi_unsized_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
-                                       const char *path, int32_t node) {
-    uint32_t count = a->values->items[index].child_count;
+// T[]: its own address and count, besides what its elements are.
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
-    char(*names)[16];
-    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
-    if (!leaf || !fields) {
-        free(fields);
-        return NULL;
-    }
+    if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = spyi_kind_of_unsized();
     leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
+static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!fields) return NULL;
     names = (char(*)[16])(void *)(fields + count + 1);
     for (uint32_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];
-        fields[i].type = type->fields[0].type;
+        fields[i].type = element;
     }
     return fields;
 }
@@ -20388,6 +22177,22 @@ static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[
     return type->columns < 4 ? type->columns : 4;
 }
 
+// Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
+static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
+    uint32_t first = a->bound.node_count;
+    for (uint32_t f = 0; f < count; f++) {
+        spyi_node copy = a->bound.nodes[children[f]];
+        int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
+        if (at < 0) return false;
+        a->bound.nodes[at].leaf = copy.leaf;
+        a->bound.nodes[at].first = copy.first;
+        a->bound.nodes[at].count = copy.count;
+    }
+    a->bound.nodes[node].first = first;
+    a->bound.nodes[node].count = count;
+    return true;
+}
+
 // The value's fields to those of a type.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -20411,6 +22216,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
         uint32_t f = position;
+        if (field_name && spyi_type_is_pair(type)) { // in Python's words, too
+            if (strcmp(field_name, "primal") == 0) field_name = "p";
+            if (strcmp(field_name, "grad") == 0) field_name = "d";
+        }
         if (!field_name || !field_name[0]) position++;
         else
             for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
@@ -20422,8 +22231,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
                            fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
-                          fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, fields[f].name[0] == '[' ? "" : ".", fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
             good = spyi_bind_value(a, child, fields[f].type, fields[f].name, spyi_text_str(&field_path), in,
                                    out, &children[f]);
@@ -20435,21 +22243,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
-    if (good) { // children lie anywhere in the list: link them through a run of copies at its end
-        uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < field_count; f++) {
-            spyi_node copy = a->bound.nodes[children[f]];
-            int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
-            good = at >= 0;
-            if (good) {
-                a->bound.nodes[at].leaf = copy.leaf;
-                a->bound.nodes[at].first = copy.first;
-                a->bound.nodes[at].count = copy.count;
-            }
-        }
-        a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = field_count;
-    }
+    good = good && spyi_link_fields(a, node, children, field_count);
     free(children);
     return good;
 }
@@ -20460,14 +22254,80 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (type->kind == SPYI_TYPE_VECTOR)
         return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
                                    out, node);
-    if (!spyi_type_is_unsized(type))
+    bool unsized = spyi_type_is_unsized(type), array = type->kind == SPYI_TYPE_ARRAY;
+    const spyi_value *v = &a->values->items[index];
+    if (!unsized && !array)
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
-    spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
+    if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
+        return spyi_mismatch(a, path, type, v,
+                             "; it takes a struct without names of fields, one for each element");
+    if (unsized && !spyi_add_unsized(a, index, type, path, node))
+        return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
     if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    bool good =
-        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
+    bool good = spyi_bind_to_fields(a, index, type, fields, v->child_count, path, in, out, node);
     free(fields);
     return good;
+}
+
+// DifferentialPair<T> with fields: p of type T, d of type T.Differential. Others: as they are.
+static const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
+    spyi_field fields[2];
+    if (!spyi_type_is_pair(type) || type->field_count) return type;
+    spyi_text name = { NULL, 0, 0 };
+    const char *begin = strchr(type->name, '<') + 1, *end = strrchr(type->name, '>');
+    spyi_text_add_n(&name, begin, end > begin ? (size_t)(end - begin) : 0);
+    memset(fields, 0, sizeof fields);
+    fields[0].name = "p";
+    fields[1].name = "d";
+    fields[0].type = spyi_unit_find_type(a->unit, spyi_text_str(&name));
+    if (fields[0].type) fields[1].type = spyi_differential(a->types, a->unit, fields[0].type);
+    spyi_text_free(&name);
+    return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
+}
+
+// The number of the gradient that a tensor gives to a DifferentialPair: what is read is its grad_in, what is written its
+// grad_out, where it has both. 0: there is none, or one for each direction of an inout parameter.
+static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
+    uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
+    uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
+    if (in && out && values->items[read].tensor != values->items[written].tensor) return 0;
+    return out ? written : read;
+}
+
+// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                           const char *path, bool in, bool out, int32_t *node_out) {
+    static const char *const takes =
+        "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d";
+    const spyi_value *v = &a->values->items[index];
+    uint32_t parts[2] = { index, 0 };
+    int32_t children[2] = { -1, -1 };
+    if (v->kind == SPY_ARG_PAIR) {
+        parts[0] = index + 1;
+        parts[1] = spyi_value_end(a->values->items, index + 1);
+    } else if (v->tensor) {
+        parts[1] = spyi_gradient_of_pair(a->values, v, in, out);
+        if (!parts[1] && (v->grads[0] || v->grads[1]))
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s' is an inout parameter, and its tensor has a grad_in and a grad_out: give "
+                           "spy_arg_diff_pair with the one that is meant",
+                           path);
+    }
+    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, takes);
+    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (int f = 0; f < 2; f++) {
+        spyi_text part = { NULL, 0, 0 };
+        spyi_text_add(&part, "%s.%s", path, type->fields[f].name);
+        bool good = spyi_bind_value(a, parts[f], type->fields[f].type, type->fields[f].name,
+                                    spyi_text_str(&part), in, out, &children[f]);
+        spyi_text_free(&part);
+        if (!good) return false;
+    }
+    *node_out = node;
+    return spyi_link_fields(a, node, children, 2) ||
+           spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
 }
 
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
@@ -20475,6 +22335,15 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
+    if (spyi_type_is_pair(type)) {
+        if (a->bound.mode)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': expected an argument of a function to be differentiated, but %s holds a "
+                           "gradient already: call the function itself",
+                           path, type->display);
+        if (v->kind != SPY_ARG_STRUCT || !type->field_count)
+            return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
+    }
     if (v->kind == SPY_ARG_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
         if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
@@ -20495,11 +22364,13 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     // A host array without elements, as Python's [] is, does for a list of none.
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
-    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
+    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
+        const char *takes = spyi_kind_takes(type, spyi_types_target(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
-                             : spyi_kind_takes(type)      ? spyi_kind_takes(type)
+                             : takes                      ? takes
                                                           : "; this kind of parameter cannot be passed");
+    }
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
         return false;
@@ -20694,11 +22565,12 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         bool is_result = i == given;
         const spyi_param *p = is_result ? NULL : &signature->params[i];
         const char *name = is_result ? "_result" : p->name;
-        const spyi_type *type = is_result ? signature->result : types[i];
+        const spyi_type *type = spyi_pair_with_fields(a, is_result ? signature->result : types[i]);
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
         a->constant = p && p->no_diff;
+        a->result = is_result;
         if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name,
                              !is_result && p->in, is_result || p->out, &node))
             return false;
@@ -20802,7 +22674,8 @@ enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_type_is_pair(type) &&
+           !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -20940,6 +22813,23 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
     return whole ? whole : type;
 }
 
+// An argument from which the type of a generic or interface-typed parameter cannot be told.
+static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
+    spyi_text got = { NULL, 0, 0 };
+    spyi_value_text(v, &got);
+    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
+    if (v->cast)
+        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
+    else
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                      : "'%s': expected %s, got %s, which does not tell its Slang type: "
+                        "say which with spy_cast",
+                p->name, p->type->display, spyi_text_str(&got));
+    spyi_text_free(&got);
+    return false;
+}
+
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result) {
     spyi_search q;
@@ -20961,10 +22851,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
-                               "be passed (textures, samplers)",
-                               open->params[p].name, open->params[p].type->display);
+            possible = spyi_no_view(a, &open->params[p], v);
         } else {
             if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
@@ -21044,8 +22931,9 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
-                             spyi_text *error) {
+// Tries all overloads. `spread`: values of spy_map_value() may be run over.
+static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
+                                 spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -21068,6 +22956,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.unit = function->module->unit;
         attempt.types = function->object.device->types;
         attempt.values = values;
+        attempt.spread = spread;
         attempt.bound.strict = function->module->strict_broadcasting;
         attempt.bound.mode = spyi_mode_of(values);
         attempt.bound.dispatch = values->threads != NULL;
@@ -21164,6 +23053,17 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
     spyi_text_free(&twins);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error) {
+    bool may_spread = false;
+    for (uint32_t i = 0; i < values->count; i++) may_spread = may_spread || values->items[i].one_value;
+    spyi_text first = { NULL, 0, 0 };
+    spy_status status = spyi_bind_best(function, values, false, bound, may_spread ? &first : error);
+    if (status != SPY_OK && may_spread) status = spyi_bind_best(function, values, true, bound, error);
+    spyi_text_free(&first);
     return status;
 }
 
@@ -21335,6 +23235,18 @@ static bool spyi_writes_inside(const spyi_bound *b) {
     return false;
 }
 
+// Whether some view of a [CudaKernel] has a gradient beside its tensor: the function reads and adds to it by itself, and only
+// it knows which views are its outputs.
+static bool spyi_views_gradients(const spyi_attempt *a) {
+    for (uint32_t i = 0; i < a->bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a->bound.leaves[i];
+        if (leaf->source != SPYI_SOURCE_KIND || !spyi_kind_is_view(leaf->kind) || !leaf->untracked) continue;
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (leaf->paired || v->grads[0] || v->grads[1]) return true;
+    }
+    return false;
+}
+
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
@@ -21348,6 +23260,7 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
         spyi_text_free(&why);
         return false;
     }
+    if (spyi_views_gradients(a)) return true;
     if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,
@@ -21488,6 +23401,8 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.
 SPYI_FN const char *spyi_spell(const spyi_type *type);
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
@@ -21615,6 +23530,11 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
+    spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
+}
+
 // As a type is declared in memory: bare bools are integers there.
 static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
@@ -21636,15 +23556,23 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
     else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
-// A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
-                             spyi_text *out) {
-    if (!spyi_bare_bool(from)) {
+// A value of a type with scalars of `from` as it is stored in memory type `to`.
+static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
+                             const char *expression, spyi_text *out) {
+    bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
+    if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(s, from, out);
+        spyi_spell_memory(s, to, out);
         spyi_text_add(out, "(%s)", expression);
     }
+}
+
+// The type of a leaf's scalars, as the function has them.
+static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
 }
 
 // >>how a leaf is walked
@@ -21783,7 +23711,7 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
             spyi_text_add(&name, "p");
         if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
-            char put = *c == '.' ? '_' : *c;
+            char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
         for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
@@ -22004,7 +23932,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -22042,7 +23970,9 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text *to = store ? &line : &value_text;
             spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
                           index, memory->columns, c);
-            if (store) spyi_text_add(to, " = %s.%c; ", spyi_text_str(&part), "xyzw"[c]);
+            if (store)
+                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part),
+                              "xyzw"[c]);
         }
         if (store) {
             spyi_text_add(&line, "}");
@@ -22055,7 +23985,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(s, type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, spyi_leaf_dtype(leaf), memory, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -22269,6 +24199,14 @@ typedef enum spyi_piece_op {
     SPYI_PIECE_ATOMIC // likewise, atomically
 } spyi_piece_op;
 
+// Up to so many scalars a sum is unrolled, and its threads are added up one scalar at a time: what is faster then takes libslang,
+// lavapipe and NVRTC time that grows with the square of the number (256: 22 s). More of them go in loops.
+#define SPYI_SUM_UNROLLED 32u
+
+static bool spyi_sum_is_long(const spyi_type *type) {
+    return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
+}
+
 // One piece of a value after another. `to` and `from` are expressions of the value, of types that differ in scalars alone.
 typedef struct spyi_pieces {
     spyi_text *out;
@@ -22276,6 +24214,7 @@ typedef struct spyi_pieces {
     const char *sum;    // its variable
     const char *scalar; // of sums
     bool single;        // the sum is no array
+    bool loops;         // ... a long one: nothing is unrolled
     uint32_t depth;     // loops that are open
 } spyi_pieces;
 
@@ -22342,7 +24281,7 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
         if (to_type->kind == SPYI_TYPE_ARRAY) {
             spyi_text_add(&at, "%s + spy_p%u * %u", index, p->depth, n);
             spyi_text_add(p->out, "%s%sfor (int spy_p%u = 0; spy_p%u < %lld; ++spy_p%u)\n%s{\n", indent,
-                          to_type->count <= 16 ? "[ForceUnroll] " : "", p->depth, p->depth,
+                          to_type->count <= 16 && !p->loops ? "[ForceUnroll] " : "", p->depth, p->depth,
                           (long long)to_type->count, p->depth, indent);
             spyi_text_add(&inside, "%s    ", indent);
             p->depth++;
@@ -22375,6 +24314,7 @@ static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
+    p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
     p.depth = 0;
     spyi_each_piece(&p, to_type, to, from_type, from, "0", indent);
     spyi_text_free(&sum);
@@ -22417,10 +24357,11 @@ static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, cons
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", to, child->name);
+        spyi_spell_field(to, child, &field);
         if (before && child->leaf < 0 &&
             child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            spyi_text_add(&part, "%s_%s", to, child->name);
+            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
+            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
             spyi_emit_fields(s, node->first + i, part.data, true, out);
             spyi_text_add(out, "    %s = %s;\n", field.data, part.data);
@@ -22755,6 +24696,9 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
+    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+        spyi_place(s, i, 0, "", true, &place);
+        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {
         spyi_make_variable(s, i, "g_", true, "    ");
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, s->lvalues[i], leaf->type, "", "    ");
@@ -22792,6 +24736,11 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         char format[160];
         if (!spyi_is_summed(s, i)) continue;
+        if (spyi_sum_is_long(b->leaves[i].type)) {
+            spyi_text_add(body, "    spyi_team_sums(sum_%s, spy_in_group, spy_r, %u, %u, %s);\n", s->names[i],
+                          team, side, key->inner ? "true" : "false");
+            continue;
+        }
         snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
                  team);
         spyi_each_sum(s, i, format, "    ");
@@ -23017,9 +24966,10 @@ static void spyi_emit_index(spyi_emit_state *s) {
 static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
                                 const char *indent) {
     const spyi_node *node = &s->bound->nodes[node_index];
+    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
     if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
         s->fresh[node->leaf] = true;
-    else if (top) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
+    else if (top && !pair) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
     if (node->leaf >= 0) {
         free(s->lvalues[node->leaf]);
         s->lvalues[node->leaf] = spyi_strdup(lvalue);
@@ -23028,9 +24978,27 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", lvalue, child->name);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
+        if (pair) spyi_text_add(&field, "%s__%s", lvalue, child->name);
+        else spyi_spell_field(lvalue, child, &field);
+        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), top && pair, indent);
         spyi_text_free(&field);
+    }
+}
+
+// A DifferentialPair that goes in is made of its parts.
+static void spyi_emit_pair(spyi_emit_state *s, const spyi_node *node, const char *name) {
+    spyi_text_add(&s->body, "    %s %s", spyi_spell(node->type), name);
+    if (node->in) spyi_text_add(&s->body, " = diffPair(%s__p, %s__d)", name, name);
+    spyi_text_add(&s->body, ";\n");
+}
+
+// One that comes back is taken apart. `declares`: its parts' variables, too.
+static void spyi_emit_pair_parts(spyi_emit_state *s, const spyi_node *node, const char *name, bool declares,
+                                 const char *indent) {
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *part = &s->bound->nodes[node->first + i];
+        spyi_text_add(&s->body, "%s%s%s%s__%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
+                      declares ? " " : "", name, part->name, name, part->name);
     }
 }
 
@@ -23056,6 +25024,13 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        if (!spyi_type_is_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
+        spyi_emit_pair(s, &b->nodes[p], spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
 }
 
 // The call for the current element, and its stores.
@@ -23090,6 +25065,15 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     }
     if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
+    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
+        bool is_result = p == b->param_count;
+        if (!b->nodes[p].out || !spyi_type_is_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
+                      s->suffix);
+        spyi_emit_pair_parts(s, &b->nodes[p], spyi_text_str(&name), is_result, indent);
+        spyi_text_free(&name);
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
@@ -23208,10 +25192,11 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
-        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s%s\nimport %s;\n\n",
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
-        key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
+        key->index64 ? ", 64-bit offsets" : "",
+        function->object.device->bounds ? ", indices of whole tensors checked" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
@@ -23487,6 +25472,8 @@ static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char
     const spy_grid_desc *desc = (const spy_grid_desc *)arg->value.data;
     *problem = "expected a spy_grid_desc, got NULL";
     if (!desc) return false;
+    *problem = SPYI_DESC_PROBLEM(spy_grid_desc, desc);
+    if (*problem) return false;
     uint32_t rank = desc->shape.rank;
     *problem = "the rank of its shape is not 1 to SPY_MAX_RANK";
     if (rank < 1 || rank > SPY_MAX_RANK) return false;
@@ -23610,13 +25597,15 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
+enum { SPYI_RANDOM_TWICE = -1, SPYI_RANDOM_GARBAGE = -2 }; // in place of a warm-up, of a desc that is wrong
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
     float range[2];
     (void)value;
     memcpy(range, bits, sizeof range);
-    *problem = "seed and zero_seed are both given";
+    *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
+                                                                    : "seed and zero_seed are both given";
     if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
     *problem = "low and high must be finite, with low <= high";
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
@@ -23682,13 +25671,16 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     spy_arg arg = spyi_custom_arg(name, kind);
     float range[2];
     uint32_t bits[2], seed = 2640457667u;
-    bool hash = !desc || !desc->no_hash_seed;
-    if (desc && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
+    bool hash = !desc || problem || !desc->no_hash_seed; // an unset bool must not be looked at
+    if (desc && !problem && (desc->seed || desc->zero_seed)) seed = desc->seed;
     range[0] = low;
     range[1] = high;
     memcpy(bits, range, sizeof bits);
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
-    arg.dims[SPYI_RANDOM_WARMUP] = !desc ? 0 : desc->seed && desc->zero_seed ? -1 : (int64_t)desc->warmup;
+    arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
+    if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
+    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;
@@ -23808,9 +25800,14 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (size > most || limits->max_bindings == 0)
+    else if (limits->max_bindings == 0)
+        spyi_text_add(error,
+                      "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
+                      "VK_KHR_push_descriptor, which an engine enables at vkCreateDevice",
+                      leaf->type->display);
+    else if (size > most)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size, (unsigned long long)(limits->max_bindings ? most : 0));
+                      (unsigned long long)size, (unsigned long long)most);
     else return true;
     return false;
 }
@@ -23838,7 +25835,8 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
-    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type));
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
+                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
     return false;
 }
 
@@ -23994,6 +25992,10 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
 static const spyi_value_kind spyi_view_kind = { "tensor view",   NULL,           spyi_view_bind,
                                                 spyi_view_field, spyi_view_load, spyi_view_fill };
 
+SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind) {
+    return kind == &spyi_view_kind;
+}
+
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
     bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
     return known ? &spyi_view_kind : NULL;
@@ -24138,9 +26140,9 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// One tensor as Slang has it: address, offset, sizes, strides. `element`: bytes.
-static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint8_t *out,
-                           spyi_text *error) {
+// One tensor as Slang has it: address, offset, site, sizes, strides. `element`: bytes.
+static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
+                           uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
     uint64_t first = t->offset_bytes - t->begin_bytes;
     if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
@@ -24158,6 +26160,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
     uint32_t offset = (uint32_t)(first / element), rank = 0;
     memcpy(out, &address, 8);
     memcpy(out + 8, &offset, 4);
+    memcpy(out + 12, &site, 4);
     while (rank < leaf->consumed && leaf->consumed_dims[rank] == -1) rank++;
     for (uint32_t d = 0; d < rank; d++) {
         uint32_t dim = leaf->batch_rank + d;
@@ -24183,7 +26186,8 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
     uint8_t *out = (uint8_t *)field;
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     int64_t pack = spyi_whole_pack(leaf, t);
-    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), out, error)) return false;
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error))
+        return false;
     memset(out + size, 0, (size_t)size * (parts - 1));
     for (int g = 0; g < 2 && parts > 1; g++) {
         const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
@@ -24192,6 +26196,7 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
         bool alike = leaf->batch_rank == 0 || memcmp(&grad->strides, &t->strides, sizeof t->strides) == 0;
         if (!alike) spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
         if (!alike || !spyi_fill_part(leaf, grad, scalars * spyi_type_device_stride(grad->type),
+                                      leaf->site ? leaf->site | SPYI_BOUNDS_GRADIENT : 0,
                                       out + size * (parts == 3 ? (uint32_t)g + 1 : 1), error))
             return false;
     }
@@ -24280,23 +26285,24 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
     if (spyi_type_is_unsized(type))
         return "; it takes a struct of tensors, as many as there are to be elements";
     if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_view_kind_of(parts.base)
-                            ? "; it takes a tensor of these elements, on the CUDA backend: others have no such "
-                              "parameters in Slang, but RWTensor<T, D>"
-                        : spyi_is_typed_buffer(parts.base)
-                            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-                              "buffers, but for (RW)StructuredBuffer<T>"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
-                            ? "; it takes a tensor"
-                            : NULL;
+    const char *takes =
+        strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+        : spyi_view_kind_of(parts.base)
+            ? target == SPYI_TARGET_CUDA
+                  ? "; it takes a tensor of exactly these elements, or of their scalars"
+                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
+        : spyi_is_typed_buffer(parts.base)
+            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+              "buffers, but for (RW)StructuredBuffer<T>"
+        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                                                                        : NULL;
     spyi_free_parts(&parts);
     return takes;
 }
@@ -24404,6 +26410,7 @@ typedef struct spyi_twins {
     uint32_t references; // variants
     spyi_kernel *kernel;
     spyi_inputs inputs;
+    spyi_entry entry; // of a shader, with the places of its parameters
     char *text;
 } spyi_twins;
 
@@ -24481,6 +26488,7 @@ struct spyi_plan {
     uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
     int32_t references; // the table, prepared calls
     spy_function *function;
+    uint32_t generation; // of the module that it was made from
     spyi_bound bound;
     spyi_launch launch; // the running call's, or the last one's
     struct spyi_again *again; // how its arguments repeat it; NULL: not learnt
@@ -24501,7 +26509,8 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values values; // of the running call
+    spyi_values *values; // of the call that has the device
+    spyi_values *spare;  // for further calls, while some of them work outside of the device
     bool extended;      // the last look-up added sizes to the key
 };
 
@@ -24515,18 +26524,32 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
 
+// A call leaves the device to compile, and comes back: it keeps its values, the tensors among them, its function and plans.
+// false: out of memory, and the device has not been left.
+typedef struct spyi_call_outside {
+    spyi_outside outside;
+    spyi_values *values; // the cache's, while the call is outside
+} spyi_call_outside;
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
+                                size_t key_size);
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
+
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                        spyi_variant **variant, spyi_text *error);
-// The same with the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *variant is NULL.
-SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                      spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
-// The plan of a call, from the cache or built and inserted.
+// The variant that plan->launch names. *left: the device has been left meanwhile, and the launch must be worked out anew before
+// the variant is asked for again. `stay`: compile within the device. SPY_ERROR_NOT_READY without a text: the plan is of
+// code that a reload has replaced, and has no such variant.
+SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay, spyi_variant **variant,
+                                    bool *left, spyi_text *error);
+// Makes all variants that a call with these values needs.
+SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+// The plan of a call, from the cache or built and inserted. May leave the device.
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
@@ -24590,6 +26613,15 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
 // call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
+
+// diagnose.c
+// Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
+SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
+
+// dispatch.c
+#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
+// Whether the device can run a [CudaKernel]; false: `error` says why not.
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
 
 // >>call/list.h ---------------------------------------------------------------------------------------------
 
@@ -24686,12 +26718,55 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
     if (!cache) return NULL;
     cache->max_plans = max_plans;
+    cache->values = (spyi_values *)calloc(1, sizeof *cache->values);
     cache->bucket_count = SPYI_LEAST_BUCKETS;
     while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS) cache->bucket_count *= 2;
     cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
-    if (cache->buckets) return cache;
+    if (cache->values && cache->buckets) return cache;
+    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
+    free(cache->values);
     spyi_free(&device->ctx, cache, sizeof *cache);
     return NULL;
+}
+
+// >>calls that leave the device
+
+static void spyi_hold_tensors(const spyi_values *values, bool hold) {
+    uint32_t count = values->count + values->global_count + values->grad_count;
+    for (uint32_t i = 0; i < count; i++) {
+        spy_tensor *t = values->items[i].tensor;
+        if (t && hold) spyi_atomic_add(&t->object.references, 1);
+        else if (t) spyi_object_release(&t->object);
+    }
+}
+
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
+                                size_t key_size) {
+    spy_device *device = function->object.device;
+    spyi_cache *cache = device->cache;
+    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)calloc(1, sizeof *others);
+    if (!others) return false;
+    cache->spare = others->next;
+    others->next = NULL;
+    memset(o, 0, sizeof *o);
+    o->outside.work = work;
+    o->outside.key = key;
+    o->outside.key_size = key_size;
+    o->values = cache->values;
+    cache->values = others;
+    spyi_hold_tensors(o->values, true);
+    spyi_step_out(device, &o->outside, function->module);
+    return true;
+}
+
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
+    spy_device *device = function->object.device;
+    spyi_cache *cache = device->cache;
+    spyi_step_in(device, &o->outside);
+    spyi_hold_tensors(o->values, false);
+    cache->values->next = cache->spare;
+    cache->spare = cache->values;
+    cache->values = o->values;
 }
 
 // The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
@@ -24716,7 +26791,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
     if (--plan->references > 0) return;
-    if (device->backend->finished_submit(device->gpu) >= plan->last_submit) {
+    if (!device->outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
         spyi_plan_free(device, plan);
         return;
     }
@@ -24726,7 +26801,7 @@ SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_cache_collect(spy_device *device) {
     spyi_plan **at = &device->cache->retired;
-    if (!*at) return;
+    if (!*at || device->outside) return; // a call that is outside comes back to its plan
     uint64_t finished = device->backend->finished_submit(device->gpu);
     while (*at) {
         spyi_plan *plan = *at;
@@ -24867,7 +26942,12 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
         spyi_plan_free(device, plan);
     }
     spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
-    spyi_values_free(&cache->values);
+    for (cache->values->next = cache->spare; cache->values;) {
+        spyi_values *values = cache->values;
+        cache->values = values->next;
+        spyi_values_free(values);
+        free(values);
+    }
     spyi_free(&device->ctx, cache, sizeof *cache);
     device->cache = NULL;
 }
@@ -25341,14 +27421,85 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
     return SPY_OK;
 }
 
+// >>call/diagnose.c -----------------------------------------------------------------------------------------
+
+// Errors of the compiler about a generated kernel whose cause is the user's own code, told as what to write there. The kernel's
+// text would only distract from them.
+
+// The first text between two quotes behind `from`, without Slang's mangling: "_SW4Impl1t1I" is Impl.
+static void spyi_quoted(const char *from, spyi_text *out) {
+    const char *begin = strchr(from, '\''), *end = begin ? strchr(begin + 1, '\'') : NULL;
+    const char *name = end ? begin + 1 : "", *digits;
+    size_t length = end ? (size_t)(end - name) : 0;
+    if (length > 2 && strncmp(name, "_S", 2) == 0) {
+        for (digits = name + 2; *digits < '0' || *digits > '9'; digits++)
+            if (digits == end) break;
+        char *rest = NULL;
+        unsigned long n = strtoul(digits, &rest, 10);
+        if (rest && rest < end && n <= (unsigned long)(end - rest)) name = rest, length = (size_t)n;
+    }
+    spyi_text_add_n(out, name, length);
+}
+
+// The lines of the compiler's text behind the first one, which names the kernel.
+static const char *spyi_diagnostics(const char *text) {
+    const char *line = strchr(text, '\n');
+    return line ? line + 1 : text;
+}
+
+SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status) {
+    static const struct {
+        const char *code, *problem;
+    } known[] = {
+        { "(E45001)",
+          "is declared extern, and nothing gives it: give a constant in options.constants, or a type in "
+          "options.prelude (export struct X : I = Y;), or load the module with one in desc.link that exports "
+          "it" },
+        { "(E30600)",
+          "is not public: where a module says `public` or `module` anywhere, only its public declarations "
+          "can be used from outside: write `public` before it" },
+    };
+    const char *text = spyi_text_str(error), *diagnostics = spyi_diagnostics(text);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *code = strstr(diagnostics, known[i].code), *line = code;
+        if (!code) continue;
+        while (line > diagnostics && line[-1] != '\n') line--;
+        spyi_text all = { NULL, 0, 0 };
+        const char *message = strstr(line, "error: ");
+        spyi_text_add(&all, "'");
+        spyi_quoted(message && message < code ? message : line, &all);
+        spyi_text_add(&all, "' of module '%s' %s; Slang says:\n%s", function->module->name, known[i].problem,
+                      diagnostics);
+        spyi_text_free(error);
+        *error = all;
+        *status = SPY_ERROR_INVALID_ARGUMENT;
+        return true;
+    }
+    return false;
+}
+
 // >>call/plan.c ---------------------------------------------------------------------------------------------
 
 // Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
 
 // >>plans
 
+// What a call of a [CudaKernel] needs besides arguments that fit.
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
+                                         spyi_text *error) {
+    if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
+    if (values->thread_count.rank == 1) return SPY_OK;
+    spyi_text_add(
+        error,
+        "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+        "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+        values->thread_count.rank ? "one of more dimensions" : "none");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations();
     spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
     if (plan) plan->key = (uint8_t *)malloc(values->key_size);
     if (!plan || !plan->key) {
@@ -25360,6 +27511,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->key_size = values->key_size;
     plan->hash = spyi_hash(plan->key, plan->key_size, 0);
     plan->function = function;
+    plan->generation = function->module->generation;
     plan->references = 1;
     spy_status status = SPY_OK;
     if (!values->threads && spyi_unit_is_shader(function->module->unit, function->name)) {
@@ -25368,13 +27520,15 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK && !values->threads &&
-        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
-        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
-        status = SPY_ERROR_UNSUPPORTED;
-    }
+    bool cuda_kernel = status == SPY_OK && !values->threads &&
+                       spyi_unit_is_cuda_kernel(function->module->unit, function->name);
+    if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    // It finds its element by its thread's number, so that each element needs a thread of its own.
+    uint32_t *group = plan->bound.options.threads;
+    if (cuda_kernel && status == SPY_OK && !group[0])
+        group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -25388,8 +27542,10 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
+    status = spyi_check_allocations(failed, status, error);
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
+        free(plan->launch.leaves);
         free(plan->key);
         free(plan);
         return status;
@@ -25421,6 +27577,7 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
         fresh->hash = spyi_hash(short_key, short_size, 0);
         fresh->redirect = sizes;
         fresh->function = made->function;
+        fresh->generation = made->generation;
         fresh->references = 1;
         spyi_cache_insert(device, fresh);
     }
@@ -25443,9 +27600,23 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         device->stats.plan_hits++;
         return SPY_OK;
     }
+    spyi_call_outside outside;
+    if (spyi_await_same_work(device, function->module, function, values->key, values->key_size)) {
+        values->key_size = short_size;
+        return spyi_plan_get(function, values, plan, error);
+    }
     spyi_plan *made = NULL;
+    bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
     spy_status status = spyi_plan_create(function, values, &made, error);
+    if (left) spyi_call_step_in(function, &outside);
     if (status != SPY_OK) return status;
+    if (left && !made->bound.sizes) { // a prepared call may have brought it meanwhile
+        *plan = spyi_cache_find(device, function, values);
+        if (*plan) {
+            spyi_plan_release(device, made);
+            return SPY_OK;
+        }
+    }
     if (made->bound.sizes && !spyi_plan_redirect(device, made, values, short_size)) {
         spyi_plan_release(device, made);
         spyi_text_add(error, "out of host memory");
@@ -25476,20 +27647,24 @@ static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spy
 }
 
 static void spyi_dump(spy_device *device, const char *name, const spyi_text *source, const spyi_code *code) {
-    if (!device->dump_directory) return;
+    spyi_mutex_lock(&device->dump_lock); // another thread may set it now
+    char *directory = spyi_strdup(device->dump_directory);
+    spyi_mutex_unlock(&device->dump_lock);
+    if (!directory) return;
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s/%s.slang", device->dump_directory, name);
+    spyi_text_add(&path, "%s/%s.slang", directory, name);
     bool good = spyi_file_write(path.data, source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
         bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
         size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
-        spyi_text_add(&path, "%s/%s.%s", device->dump_directory, name, spirv ? "spv" : "cu");
+        spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
         good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
     spyi_text_free(&path);
+    free(directory);
 }
 
 // What is linked to a shader of the user's own: the prelude, with its constants.
@@ -25506,15 +27681,16 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
 }
 
 // Its group, its block, and the parameters in that: of our own kernels the block is the only one.
-static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi_kernel_desc *desc) {
+static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
+                              spyi_kernel_desc *desc) {
     static const uint32_t whole[1] = { 0 };
     const uint32_t *threads = plan->bound.options.threads;
     desc->group_size = e->group_size;
     for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
     desc->block_size = e->block_size;
     desc->block_by_address = e->block_by_address;
-    desc->params = plan->bound.shader ? plan->function->entry.places : whole;
-    desc->param_count = plan->bound.shader ? plan->function->entry.place_count : e->block_size ? 1 : 0;
+    desc->params = plan->bound.shader ? entry->places : whole;
+    desc->param_count = plan->bound.shader ? entry->place_count : e->block_size ? 1 : 0;
 }
 
 // The variant without a kernel: its text, and what packs its block but for a shader's.
@@ -25532,12 +27708,11 @@ static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_k
 }
 
 // What packs a shader's block and feeds the inputs of the kernel, once these are known.
-static spy_status spyi_variant_feed(const spyi_plan *plan, spyi_variant *variant, const spyi_inputs *inputs,
-                                    const spyi_values *values, spyi_text *error) {
-    const spy_function *function = plan->function;
+static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *entry, spyi_variant *variant,
+                                    const spyi_inputs *inputs, const spyi_values *values, spyi_text *error) {
     spy_status status = SPY_OK;
     if (plan->bound.shader)
-        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
+        status = spyi_emit_entry(plan->function, &plan->bound, entry, &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
     if (status != SPY_OK) return status;
@@ -25549,7 +27724,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, spyi_variant *variant
 }
 
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
-static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, spyi_text *error) {
+static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
+                                    spyi_text *error) {
     spyi_twins *twins = (spyi_twins *)calloc(1, sizeof *twins);
     if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
     if (!twins || !twins->text) {
@@ -25560,6 +27736,7 @@ static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, 
     twins->references = 1;
     twins->kernel = variant->kernel;
     twins->inputs = *inputs;
+    twins->entry = *entry;
     memset(inputs, 0, sizeof *inputs);
     variant->twins = twins;
     return SPY_OK;
@@ -25585,7 +27762,8 @@ static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
     return NULL;
 }
 
-SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+// With the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *out is NULL.
+static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                       spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
     *out = NULL;
@@ -25593,7 +27771,7 @@ SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *k
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
     spyi_twins *twins =
         status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
-    if (twins) status = spyi_variant_feed(plan, variant, &twins->inputs, values, error);
+    if (twins) status = spyi_variant_feed(plan, &twins->entry, variant, &twins->inputs, values, error);
     if (variant) spyi_text_free(&variant->emitted.text);
     if (status != SPY_OK || !twins) {
         if (variant) spyi_variant_free(plan->function->object.device, variant);
@@ -25612,6 +27790,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spy_device *device = function->object.device;
     spyi_variant *variant;
     spyi_code code;
+    uint32_t failed = spyi_failed_allocations();
+    spyi_entry own = function->entry; // with the places of this compilation
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
@@ -25619,20 +27799,25 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
+        status = spyi_check_allocations(failed, status, error); // half a text must not reach the compiler
+    }
+    if (status == SPY_OK) {
+        const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)
             status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
-                                           &function->entry, conformances, &code, error);
+                                           &own, conformances, &code, error);
         else
             status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
                                        &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
-        if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+        if (status != SPY_OK && !(status == SPY_ERROR_COMPILE && spyi_diagnose(function, error, &status)))
+            spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
-    if (status == SPY_OK) status = spyi_variant_feed(plan, variant, &code.inputs, values, error);
+    if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -25643,18 +27828,19 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.prelude_size = code.prelude_size;
         desc.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         desc.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
-        spyi_kernel_sizes(plan, &variant->emitted, &desc);
+        spyi_kernel_sizes(plan, &own, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
         desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", name.data);
-        spyi_step(&device->ctx, step.data, false);
+        spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
-        spyi_step(&device->ctx, step.data, true);
+        spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
-            status = spyi_variant_twin(variant, &code.inputs, error);
+            status = spyi_variant_twin(variant, &code.inputs, &own, error);
     }
+    status = spyi_check_allocations(failed, status, error);
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
@@ -25694,6 +27880,65 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     variants[plan->variant_count++] = variant;
     plan->variants = variants;
     return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay, spyi_variant **variant,
+                                    bool *left, spyi_text *error) {
+    spy_function *function = plan->function;
+    spy_device *device = function->object.device;
+    spyi_variant_key key = plan->launch.key; // the launch is the running call's
+    size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
+    spyi_call_outside outside;
+    *variant = spyi_variant_find(plan, &key);
+    if (*variant) return SPY_OK;
+    if (plan->generation != function->module->generation) return SPY_ERROR_NOT_READY;
+    spy_status status = spyi_variant_share(plan, &key, values, variant, error);
+    if (status != SPY_OK) return status;
+    if (*variant) return spyi_plan_add_variant(plan, *variant, error);
+    if (!stay) { // other calls find the launch as they expect it, and this one does not find theirs
+        plan->launch.pass = 0;
+        plan->launch.finishes = false;
+    }
+    if (!stay && spyi_await_same_work(device, function->module, plan, &key, size)) {
+        *left = true;
+        return SPY_OK;
+    }
+    bool leaves = !stay && spyi_call_step_out(function, &outside, plan, &key, size);
+    status = spyi_variant_create(plan, &key, values, variant, error);
+    if (leaves) spyi_call_step_in(function, &outside);
+    *left = *left || leaves;
+    if (status != SPY_OK) return status;
+    if (spyi_variant_find(plan, &key)) { // a prepared call has brought it meanwhile
+        spyi_variant_free(device, *variant);
+        *variant = spyi_variant_find(plan, &key);
+        return SPY_OK;
+    }
+    status = spyi_plan_add_variant(plan, *variant, error);
+    if (status == SPY_OK) device->stats.kernels_built++;
+    return status;
+}
+
+SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
+    spyi_variant *variant = NULL;
+    spy_status status = SPY_OK;
+    bool left = true, more = true;
+    while (status == SPY_OK && (left || more)) { // from the beginning whenever others had the device
+        if (left) {
+            launch->pass = 0;
+            launch->finishes = false;
+        }
+        left = false;
+        status = spyi_launch_shape(plan, values, error);
+        if (status == SPY_OK && launch->count)
+            status = spyi_variant_get(plan, values, false, &variant, &left, error);
+        // Each pass of a backward call has a variant of its own.
+        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+               spyi_next_pass(launch);
+    }
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
 }
 
 // >>call/passes.c -------------------------------------------------------------------------------------------
@@ -26826,6 +29071,7 @@ typedef struct spyi_run_state {
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
     spy_command_list *list; // records the call; NULL: it runs
     bool waits;             // something returns to host memory
+    bool left;              // the device has been left to compile: the launch is worked out again
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -27120,14 +29366,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK || launch->count == 0) return status;
     status = spyi_check_overlap(s->bound, s->values, launch, error);
     if (status != SPY_OK) return status;
-    *variant = spyi_variant_find(plan, &launch->key);
-    if (*variant) return SPY_OK;
-    status = spyi_variant_share(plan, &launch->key, s->values, variant, error);
-    bool built = status == SPY_OK && !*variant;
-    if (built) status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
-    if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
-    if (status == SPY_OK && built) s->device->stats.kernels_built++;
-    return status;
+    return spyi_variant_get(plan, s->values, s->list != NULL, variant, &s->left, error);
 }
 
 // >>passes of a backward call
@@ -27138,18 +29377,22 @@ static spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bo
                                      spyi_text *error) {
     spyi_launch *launch = s->launch;
     spyi_variant *variant = NULL;
-    *several = false;
-    *bytes = 0;
-    launch->pass = 0;
-    launch->finishes = false;
-    spy_status status = spyi_choose(s, first, error);
-    while (status == SPY_OK && *first && spyi_next_pass(launch)) {
-        if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
-        *several = true;
-        status = spyi_choose(s, &variant, error);
-    }
-    launch->pass = 0;
-    launch->finishes = false;
+    spy_status status;
+    do { // until nobody else has had the device between the first pass and the last
+        s->left = false;
+        *several = false;
+        *bytes = 0;
+        launch->pass = 0;
+        launch->finishes = false;
+        status = spyi_choose(s, first, error);
+        while (status == SPY_OK && !s->left && *first && spyi_next_pass(launch)) {
+            if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
+            *several = true;
+            status = spyi_choose(s, &variant, error);
+        }
+        launch->pass = 0;
+        launch->finishes = false;
+    } while (status == SPY_OK && s->left);
     return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
 }
 
@@ -27194,7 +29437,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.values = values;
     s.launch = &plan->launch;
     s.list = list;
-    s.waits = false;
+    s.waits = s.left = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
     spyi_variant *variant = s.launch->repeatable;
@@ -27204,7 +29447,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.launch->repeatable = NULL; // until this one has run
     if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
-    else if (!repeats) status = spyi_choose(&s, &variant, error);
+    while (!repeats && plan->bound.mode != SPY_CALL_BACKWARD && status == SPY_OK) {
+        s.left = false;
+        status = spyi_choose(&s, &variant, error);
+        if (!s.left) break;
+    }
     if (status != SPY_OK) return status;
     status = spyi_make_memory(&s, error);
     if (status == SPY_OK && sums_bytes)
@@ -27227,6 +29474,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
+    if (status == SPY_OK && (s.waits || timed))
+        status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
@@ -27500,7 +29749,7 @@ static bool spyi_options_are_plain(const spy_call_options *options) {
 static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
                                   const spyi_threads *threads, const char *public_name, bool timed,
                                   uint64_t *gpu_time_ns) {
-    spyi_values *values = &function->object.device->cache->values;
+    spyi_values *values = function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
@@ -27508,7 +29757,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
         spyi_cache_again(function, args, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (list && timed) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
+        spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (list && timed) {
         spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
                               "spy_list_timestamp can");
         status = SPY_ERROR_INVALID_ARGUMENT;
@@ -27518,9 +29770,13 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
-    if (status == SPY_OK && list) status = spyi_list_begin_call(list, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
+        if (list) { // what compiles leaves the device: before the list is changed, which other threads may do meanwhile
+            status = spyi_variants_make(plan, values, &error);
+            if (status == SPY_OK) status = spyi_list_check_open(list, function->object.device, &error);
+            if (status == SPY_OK) status = spyi_list_begin_call(list, &error);
+        }
+        if (status == SPY_OK) status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status == SPY_OK && list) spyi_list_end_call(list, plan);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
@@ -27620,7 +29876,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     if (text && capacity) text[0] = 0;
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+    spyi_values *values = device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
@@ -27644,9 +29900,26 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
 // as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
 
 static const spyi_entry *spyi_function_entry(spy_function *function) {
-    if (!function->entry_known) spyi_unit_entry(function->module->unit, function->name, &function->entry);
+    if (function->entry_known) return &function->entry;
+    spyi_entry entry;
+    spyi_outside outside;
+    memset(&entry, 0, sizeof entry);
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
+    spyi_unit_entry(function->module->unit, function->name, &entry);
+    spyi_step_in(function->object.device, &outside);
+    if (!function->entry_known) function->entry = entry;
     function->entry_known = true;
     return &function->entry;
+}
+
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    if (limits->target == SPYI_TARGET_CUDA) return true;
+    spyi_text_add(
+        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+        limits->info.name, limits->info.backend);
+    return false;
 }
 
 // The user's arguments and one for each parameter that the system fills.
@@ -27663,6 +29936,7 @@ static size_t spyi_dispatch_args(const spy_function *function, spy_args args, sp
 
 static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
                                          const spy_call_options *o) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (args.count && !args.items) return "expected arguments, got NULL";
     if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
     if (function->overloads.count != 1)
@@ -27679,12 +29953,12 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
-    if (entry->cuda_kernel && function->object.device->base->limits.target != SPYI_TARGET_CUDA)
-        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
-                         "%s: %s: it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of "
-                         "backend %s",
-                         name, function->name, function->object.device->base->limits.info.name,
-                         function->object.device->base->limits.info.backend);
+    spyi_text problem = { NULL, 0, 0 };
+    if (entry->cuda_kernel && !spyi_cuda_kernel_runs(function, &problem)) {
+        spyi_fail(ctx, SPY_ERROR_UNSUPPORTED, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
         return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
                          "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
@@ -27720,7 +29994,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
                            !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
+        for (int i = 0; i < 3; i++)
+            threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
@@ -27768,34 +30043,57 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
 
 // >>call/prepare.c ------------------------------------------------------------------------------------------
 
-// Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked.
+// Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked, and once more on such a thread
+// when their module has been reloaded. Until that is done the call runs what it has.
 //
 // A compile thread works on copies of the call's values and snapshots of its tensors. What it made enters
-// the cache on the caller's thread, when the prepared call is next asked for.
+// the cache within the device, when the prepared call is next asked for.
 
 struct spy_prepared {
     spyi_object object;
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
     bool running;    // a thread has not been joined yet
+    bool queued;     // for a thread, after a reload
     spyi_thread thread;
+    spyi_outside outside; // the thread's
     spyi_atomic finished; // set by the thread at its end
-    spyi_values values;   // copies for the thread
+    spyi_values values;   // copies for threads
     spyi_kept_options kept;
     spyi_plan *made;   // by the thread
-    spy_status status; // of the compilation
+    spy_status status; // of the last compilation
     spyi_text error;
-    uint32_t generation; // of the module that the plan was made from
+    spyi_text made_error;
+    spy_status made_status;
+    bool renewed;        // the last compilation was for a reload: the next call may bring other arguments
+    uint32_t generation; // of the module that the plan, or the failure, is of; the thread's own while it runs
     spy_prepared *previous, *next;
 };
 
 // >>copies of values that outlive the caller's arguments
 
 // A tensor as it was: the thread reads its shape and place, whatever becomes of it meanwhile.
-typedef struct spyi_snapshot {
-    spy_tensor tensor; // first: freed through it
+typedef struct spyi_snapshot_part {
+    spy_tensor tensor;
     spyi_storage storage;
+} spyi_snapshot_part;
+
+typedef struct spyi_snapshot {
+    spyi_snapshot_part value; // first: freed through its tensor
+    spyi_snapshot_part grads[2];
 } spyi_snapshot;
+
+// All but the head, whose references other threads count meanwhile.
+static void spyi_snapshot_take(spyi_snapshot_part *to, const spy_tensor *from) {
+    const size_t head = sizeof from->object;
+    memset(to, 0, sizeof *to);
+    to->tensor.object.kind = (uint32_t)SPYI_KIND_TENSOR;
+    to->tensor.object.device = from->object.device;
+    memcpy((char *)&to->tensor + head, (const char *)from + head, sizeof to->tensor - head);
+    to->tensor.grads[0] = to->tensor.grads[1] = NULL;
+    to->storage = *from->storage;
+    to->tensor.storage = &to->storage;
+}
 
 // The first value that is this one's tensor, or lies in its storage: what is one for the caller stays one in the copies.
 static uint32_t spyi_first_of_tensor(const spyi_values *values, uint32_t i) {
@@ -27860,11 +30158,16 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
             good = good && snapshot;
             if (!snapshot) continue;
-            snapshot->tensor = *v->tensor;
-            snapshot->storage = *v->tensor->storage;
-            snapshot->tensor.storage = beside ? beside->storage : &snapshot->storage;
-            copy->tensor = &snapshot->tensor;
-            copy->dims = snapshot->tensor.shape.dims;
+            spyi_snapshot_take(&snapshot->value, v->tensor);
+            if (beside) snapshot->value.tensor.storage = beside->storage;
+            for (int g = 0; g < 2; g++) { // the same tensor for both stays one
+                const spy_tensor *grad = v->tensor->grads[g];
+                bool second = g == 1 && grad == v->tensor->grads[0];
+                if (grad && !second) spyi_snapshot_take(&snapshot->grads[g], grad);
+                if (grad) snapshot->value.tensor.grads[g] = &snapshot->grads[second ? 0 : g].tensor;
+            }
+            copy->tensor = &snapshot->value.tensor;
+            copy->dims = snapshot->value.tensor.shape.dims;
         } else if (v->dims) {
             int64_t *dims = (int64_t *)malloc(SPY_MAX_RANK * sizeof *dims);
             if (dims) memcpy(dims, v->dims, v->rank * sizeof *dims);
@@ -27877,25 +30180,20 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 
 // >>the work
 
-// Makes the variant that a call with these values needs, unless the plan has it.
-static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    const spyi_launch *launch = &plan->launch;
-    spyi_variant *variant = NULL;
-    spy_status status = spyi_launch_shape(plan, values, error);
-    if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
-    status = spyi_variant_create(plan, &launch->key, values, &variant, error);
-    return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
-}
-
-// Each pass of a backward call has a variant of its own.
+// On a thread of its own, for a plan that nobody else knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     spyi_launch *launch = &plan->launch;
     spy_status status;
     launch->pass = 0;
     launch->finishes = false;
-    do status = spyi_prepare_variant(plan, values, error);
-    while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
-           spyi_next_pass(launch));
+    do { // each pass of a backward call has a variant of its own
+        spyi_variant *variant = NULL;
+        status = spyi_launch_shape(plan, values, error);
+        if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
+        status = spyi_variant_create(plan, &launch->key, values, &variant, error);
+        if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+             spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
     return status;
@@ -27903,52 +30201,101 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
 
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
-    p->status = spyi_plan_create(p->function, &p->values, &p->made, &p->error);
-    if (p->status == SPY_OK) p->status = spyi_prepare_variants(p->made, &p->values, &p->error);
+    spyi_turns *turns = &p->object.device->ctx.turns;
+    spyi_note_thread(&p->outside.thread, spyi_thread_id());
+    p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
+    if (p->made_status == SPY_OK)
+        p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
+    spyi_turns_notify(turns); // the device stays until the thread has been joined
 }
 
-// Joins a finished (or awaited) thread and puts what it made into the cache. Inside the device.
+// Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
+static bool spyi_prepare_start(spy_prepared *p) {
+    if (!p->values.items) return false;
+    memset(&p->outside, 0, sizeof p->outside);
+    spyi_atomic_store(&p->finished, 0);
+    spyi_outside_begin(p->object.device, &p->outside, p->function->module);
+    p->running = spyi_thread_start(&p->thread, spyi_prepare_thread, p);
+    if (!p->running) spyi_outside_end(p->object.device, &p->outside);
+    return p->running;
+}
+
+static bool spyi_prepared_outdated(const spy_prepared *p) {
+    return p->generation != p->function->module->generation;
+}
+
+// The plan that the thread made, or the one that another call has brought into the cache meanwhile, with a reference.
+static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
+    spy_device *device = p->object.device;
+    spyi_plan *made = p->made;
+    uint32_t size = p->values.key_size;
+    spyi_plan *known = spyi_cache_find(device, p->function, &p->values);
+    p->values.key_size = size; // without what the look-up has added
+    p->made = NULL;
+    device->stats.kernels_built += made->variant_count;
+    if (!known) {
+        // Plans chosen by sizes need a redirect; spyi_plan_get makes both at the next plain call.
+        if (made->bound.sizes) return made;
+        spyi_cache_insert(device, made);
+        device->stats.plans_built++;
+        made->references++;
+        return made;
+    }
+    for (uint32_t i = 0; i < made->variant_count; i++) { // another call was faster: it gets our kernels
+        spyi_variant *variant = made->variants[i];
+        spyi_text ignored = { NULL, 0, 0 };
+        if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
+        else spyi_plan_add_variant(known, variant, &ignored); // frees it when it fails
+        spyi_text_free(&ignored);
+    }
+    made->variant_count = 0;
+    spyi_plan_release(device, made);
+    known->references++;
+    return known;
+}
+
+// After its thread has finished: takes over what that made. Inside the device.
 static void spyi_prepare_join(spy_prepared *p) {
     if (!p->running) return;
+    spy_device *device = p->object.device;
     spyi_thread_join(&p->thread);
     p->running = false;
+    p->renewed = p->renewed || spyi_prepared_outdated(p);
+    p->generation = p->function->module->generation; // which has waited for the thread
+    spyi_outside_end(device, &p->outside);
+    spyi_plan *old = p->plan;
+    spyi_text swap = p->error;
+    p->status = p->made_status;
+    p->error = p->made_error;
+    p->made_error = swap;
+    spyi_text_clear(&p->made_error);
+    p->plan = p->status == SPY_OK ? spyi_prepared_enter(p) : NULL;
+    if (p->made) spyi_plan_release(device, p->made);
+    p->made = NULL;
+    if (old) spyi_plan_release(device, old);
+}
+
+// Leaves the device until the thread has finished, then joins it.
+static void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->status != SPY_OK && p->made) {
-        spyi_plan_release(device, p->made);
-        p->made = NULL;
+    spyi_outside waiting;
+    if (p->queued) { // it is wanted now
+        p->queued = false;
+        (void)spyi_prepare_start(p);
     }
-    if (p->made) {
-        device->stats.kernels_built += p->made->variant_count;
-        spyi_values *values = &p->values;
-        spyi_plan *known = spyi_cache_find(device, p->function, values);
-        if (known) { // another call was faster: it gets our kernels
-            for (uint32_t i = 0; i < p->made->variant_count; i++) {
-                spyi_variant *variant = p->made->variants[i];
-                spyi_text ignored = { NULL, 0, 0 };
-                if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
-                else spyi_plan_add_variant(known, variant, &ignored); // frees it when it fails
-                spyi_text_free(&ignored);
-            }
-            p->made->variant_count = 0;
-            spyi_plan_release(device, p->made);
-            p->plan = known;
-        } else {
-            p->plan = p->made;
-            // Plans chosen by sizes need a redirect; spyi_plan_get makes both at the next plain call.
-            if (!p->made->bound.sizes) {
-                spyi_cache_insert(device, p->made);
-                device->stats.plans_built++;
-                p->plan->references++;
-            }
-            p->made = NULL;
-            spyi_free_copies(&p->values);
-            return;
-        }
-        p->plan->references++;
-        p->made = NULL;
+    spyi_atomic_add(&p->object.references, 1);
+    for (;;) {
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        if (!p->running || spyi_atomic_load(&p->finished)) break;
+        memset(&waiting, 0, sizeof waiting);
+        waiting.thread = spyi_thread_id();
+        spyi_outside_begin(device, &waiting, NULL);
+        spyi_await(device, seen);
+        spyi_outside_end(device, &waiting);
     }
-    spyi_free_copies(&p->values);
+    spyi_prepare_join(p);
+    spyi_object_release(&p->object);
 }
 
 static const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
@@ -27972,31 +30319,50 @@ static spy_prepared *spyi_prepared_new(spy_function *function) {
     return p;
 }
 
-// Starts a thread that compiles the described call; false: there is nothing to compile, or no thread to be had.
-static bool spyi_prepare_start(spy_prepared *p, spyi_values *values) {
+// Whether the cache has the plan: then there is nothing to compile on a thread.
+static bool spyi_prepare_known(spy_prepared *p, spyi_values *values) {
     uint32_t size = values->key_size;
     bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
-    values->key_size = size; // without what the look-up has added
-    if (known) return false;
-    p->running =
-        spyi_copy_values(values, &p->values) && spyi_thread_start(&p->thread, spyi_prepare_thread, p);
-    if (!p->running) spyi_free_copies(&p->values);
-    return p->running;
+    values->key_size = size;
+    return known;
 }
 
+// The plan and its variants on this thread, for the arguments at hand and the module's code of today.
 static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
-    spy_status status = spyi_plan_get(p->function, values, &p->plan, error);
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_plan_get(p->function, values, &plan, error);
     if (status != SPY_OK) return status;
-    uint32_t before = p->plan->variant_count;
-    p->plan->references++;
-    status = spyi_prepare_variants(p->plan, values, error);
-    p->object.device->stats.kernels_built += p->plan->variant_count - before;
-    return status;
+    plan->references++; // before the device is left again
+    status = spyi_variants_make(plan, values, error);
+    if (status != SPY_OK) {
+        spyi_plan_release(p->object.device, plan);
+        return status;
+    }
+    if (p->plan) spyi_plan_release(p->object.device, p->plan);
+    p->plan = plan;
+    p->status = SPY_OK;
+    p->generation = plan->generation;
+    return SPY_OK;
+}
+
+// What a thread will compile the next time. false: out of memory, and no thread will.
+static bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values) {
+    if (p->values.items) spyi_free_copies(&p->values);
+    memset(&p->values, 0, sizeof p->values);
+    if (spyi_copy_values(values, &p->values)) return true;
+    spyi_free_copies(&p->values);
+    memset(&p->values, 0, sizeof p->values);
+    return false;
 }
 
 static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
                                spyi_text *error) {
-    spyi_values *values = &p->object.device->cache->values;
+    spyi_values *values = p->object.device->cache->values;
+    const char *problem = SPYI_DESC_PROBLEM(spy_prepare_desc, desc);
+    if (problem) {
+        spyi_text_add(error, "desc: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
     spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
     if (status == SPY_OK && p->kept.options.append_to) {
         spyi_text_add(error, "its options: append_to: a prepared call cannot be recorded; expected NULL");
@@ -28004,7 +30370,12 @@ static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare
     }
     if (status == SPY_OK)
         status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);
-    if (status != SPY_OK || (desc && desc->async && spyi_prepare_start(p, values))) return status;
+    if (status != SPY_OK) return status;
+    if (!spyi_prepared_remember(p, values)) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (desc && desc->async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
     return spyi_prepare_now(p, values, error);
 }
 
@@ -28026,32 +30397,64 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     return p;
 }
 
-SPYI_FN void spyi_prepared_settle(spy_device *device) {
+// >>reloads
+
+// A program may have prepared thousands: few threads at a time, each of which is started within a frame.
+#define SPYI_MOST_RENEWING 4
+
+static bool spyi_prepared_is_renewed(const spy_prepared *p) {
+    return p->queued || (p->running && spyi_prepared_outdated(p));
+}
+
+static void spyi_prepared_start_queued(spy_device *device) {
+    int running = 0;
+    spy_prepared *p;
+    for (p = device->prepared; p; p = p->next) running += p->running;
+    for (p = device->prepared; p && running < SPYI_MOST_RENEWING; p = p->next) {
+        if (!p->queued) continue;
+        p->queued = false;
+        running += spyi_prepare_start(p); // without a thread the next call compiles
+    }
+}
+
+SPYI_FN void spyi_prepared_reloaded(spy_device *device) {
     for (spy_prepared *p = device->prepared; p; p = p->next)
-        if (p->function->module->reloading) spyi_prepare_join(p);
+        if (!p->running && spyi_prepared_outdated(p)) p->queued = true;
+    spyi_prepared_start_queued(device);
 }
 
-static bool spyi_prepared_outdated(const spy_prepared *p) {
-    return p->generation != p->function->module->generation;
+SPYI_FN void spyi_prepared_collect(spy_device *device) {
+    bool queued = false;
+    for (spy_prepared *p = device->prepared; p; p = p->next) {
+        if (p->running && spyi_atomic_load(&p->finished)) spyi_prepare_join(p);
+        queued = queued || p->queued;
+    }
+    if (queued) spyi_prepared_start_queued(device);
 }
 
-// The plan of the reloaded module, for the arguments at hand.
-static spy_status spyi_prepared_renew(spy_prepared *p, spyi_values *values, spyi_text *error) {
-    spyi_plan *plan = NULL;
-    spy_status status = spyi_plan_get(p->function, values, &plan, error);
-    if (status != SPY_OK) return status;
-    plan->references++;
-    if (p->plan) spyi_plan_release(p->object.device, p->plan);
-    p->plan = plan;
-    p->status = SPY_OK;
-    p->generation = p->function->module->generation;
-    return SPY_OK;
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device) {
+    const spy_prepared *p = device->prepared;
+    while (p && !spyi_prepared_is_renewed(p)) p = p->next;
+    return p != NULL;
 }
 
-// Reports a failed compilation each time it is asked for. One of code that a reload has replaced is no more.
-static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
-    spyi_prepare_join(p);
-    if (spyi_prepared_outdated(p)) return SPY_OK;
+SPYI_FN bool spyi_prepared_compiles(spy_prepared *p) {
+    return p->running && !spyi_atomic_load(&p->finished);
+}
+
+SPYI_FN void spyi_prepared_finish_all(spy_device *device) {
+    spyi_block(&device->ctx, true);
+    for (spy_prepared *p = device->prepared; p; p = p->next) {
+        p->queued = false;
+        spyi_prepare_join(p);
+    }
+    spyi_block(&device->ctx, false);
+}
+
+// >>calls
+
+// Reports a failed compilation each time it is asked for.
+static spy_status spyi_prepared_state(const spy_prepared *p, const char *name) {
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
                   spyi_text_str(&p->error));
@@ -28063,11 +30466,69 @@ spy_status spy_prepared_ready(spy_prepared *prepared) {
     spy_status entered = spyi_enter(prepared, SPYI_KIND_PREPARED, name);
     if (entered != SPY_OK) return entered;
     spy_device *device = prepared->object.device;
-    spy_status status = SPY_ERROR_NOT_READY;
-    if (!prepared->running || spyi_atomic_load(&prepared->finished))
-        status = spyi_prepared_state(prepared, name);
+    spyi_prepared_collect(device);
+    bool compiles = prepared->running || prepared->queued ||
+                    (spyi_prepared_outdated(prepared) && spyi_prepare_start(prepared));
+    spy_status status = compiles ? SPY_ERROR_NOT_READY : spyi_prepared_state(prepared, name);
     spyi_leave(device);
     return status;
+}
+
+static spy_status spyi_prepared_mismatch(const spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    spyi_text_add(error, "the arguments are not of the kinds, types, ranks and names that the call "
+                         "was prepared for:\n");
+    spyi_text_add(error, "  %s\n", plan->bound.signature.display);
+    uint32_t end = values->count + values->global_count, number = 0;
+    for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
+        if (i < values->count) spyi_text_add(error, "  argument %u: ", ++number);
+        else spyi_text_add(error, "  global '%s': ", values->items[i].name);
+        spyi_value_text(&values->items[i], error);
+        spyi_text_add(error, "\n");
+    }
+    return SPY_ERROR_TYPE_MISMATCH;
+}
+
+// Whether the plan is of arguments such as these. Plans chosen by sizes have them in their key.
+static bool spyi_prepared_fits(const spyi_plan *plan, spyi_values *values, spy_status *status) {
+    uint32_t size = values->key_size;
+    if (plan->bound.sizes && plan->key_size > size && memcmp(plan->key, values->key, size) == 0 &&
+        !spyi_key_add_sizes(values, plan->bound.sizes))
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+    return plan->key_size == values->key_size && memcmp(plan->key, values->key, values->key_size) == 0;
+}
+
+// The call, for arguments that do not repeat the last one. SPY_ERROR_NOT_READY without a text: the old code cannot make it,
+// and the thread that compiles the new one has to be waited for.
+static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *error) {
+    spyi_values *values = p->object.device->cache->values;
+    spy_status status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);
+    uint32_t size = values->key_size;
+    bool fits = status == SPY_OK && p->plan && spyi_prepared_fits(p->plan, values, &status);
+    if (status != SPY_OK) return status;
+    bool renewed = p->running || p->queued;
+    if (renewed && !fits) return SPY_ERROR_NOT_READY;
+    values->key_size = size;
+    if (!renewed && (!p->plan || spyi_prepared_outdated(p) || (p->renewed && !fits))) {
+        status = spyi_prepare_now(p, values, error);
+        if (status != SPY_OK) return status;
+        values->key_size = size;
+        if (!p->running) (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
+        fits = true;
+    }
+    if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // with the sizes in the key
+    if (status == SPY_OK && !fits) return spyi_prepared_mismatch(p->plan, values, error);
+    if (status == SPY_OK) status = spyi_run(p->plan, values, NULL, false, NULL, error);
+    if (status == SPY_OK && !renewed) p->renewed = false;
+    return status;
+}
+
+// What there is to run: waits for a first compilation, takes over what a thread has finished. An error of the code of
+// today is reported; code that a reload has replaced is made anew by spyi_prepared_run().
+static spy_status spyi_prepared_settle(spy_prepared *p, const char *name) {
+    if ((p->running || p->queued) && !p->plan) spyi_prepare_wait(p);
+    if (p->running && spyi_atomic_load(&p->finished)) spyi_prepare_join(p);
+    if (p->running || p->queued || spyi_prepared_outdated(p) || p->renewed) return SPY_OK;
+    return spyi_prepared_state(p, name);
 }
 
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
@@ -28075,42 +30536,24 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_status entered = spyi_enter(prepared, SPYI_KIND_PREPARED, name);
     if (entered != SPY_OK) return entered;
     spy_device *device = prepared->object.device;
-    spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
-    bool again = status == SPY_OK && !prepared->kept.given && !spyi_prepared_outdated(prepared) &&
-                 spyi_call_again(prepared->plan, args, &status, &error);
-    if (again && status != SPY_OK)
-        spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
-    if (status == SPY_OK && !again) {
-        status =
-            spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values, &error);
-        if (status == SPY_OK && spyi_prepared_outdated(prepared))
-            status = spyi_prepared_renew(prepared, values, &error);
-        const spyi_plan *plan = prepared->plan;
-        if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
-            memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
-            !spyi_key_add_sizes(values, plan->bound.sizes))
-            status = SPY_ERROR_OUT_OF_MEMORY;
-        if (status == SPY_OK &&
-            (plan->key_size != values->key_size || memcmp(plan->key, values->key, values->key_size) != 0)) {
-            spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call "
-                                  "was prepared for:\n");
-            spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
-            uint32_t end = values->count + values->global_count, number = 0;
-            for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
-                if (i < values->count) spyi_text_add(&error, "  argument %u: ", ++number);
-                else spyi_text_add(&error, "  global '%s': ", values->items[i].name);
-                spyi_value_text(&values->items[i], &error);
-                spyi_text_add(&error, "\n");
-            }
-            status = SPY_ERROR_TYPE_MISMATCH;
-        }
-        if (status == SPY_OK) status = spyi_run(prepared->plan, values, NULL, false, NULL, &error);
-        if (status != SPY_OK)
-            spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name,
-                      spyi_text_str(&error));
+    spy_status status = SPY_OK;
+    if (prepared->running || prepared->queued || !prepared->plan) status = spyi_prepared_settle(prepared, name);
+    if (status != SPY_OK) {
+        spyi_leave(device);
+        return status;
     }
+    bool current =
+        prepared->plan && (prepared->running || prepared->queued || !spyi_prepared_outdated(prepared));
+    bool again =
+        current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
+    while (!again) {
+        status = spyi_prepared_run(prepared, args, &error);
+        if (status != SPY_ERROR_NOT_READY || error.size || !spyi_prepared_outdated(prepared)) break;
+        if (prepared->running || prepared->queued) spyi_prepare_wait(prepared);
+    }
+    if (status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
     spyi_text_free(&error);
     spyi_leave(device);
     return status;
@@ -28126,6 +30569,8 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     else device->prepared = p->next;
     if (p->next) p->next->previous = p->previous;
     spyi_text_free(&p->error);
+    spyi_text_free(&p->made_error);
+    if (p->values.items) spyi_free_copies(&p->values);
     spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
     spyi_bury(device, &p->object, sizeof *p);
@@ -28177,11 +30622,11 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// A node, then its fields. `parent`: path with a final '.', or "".
+// A node, then its fields. `parent`: path, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s%s", parent, node->name);
+    spyi_text_add(&path, "%s%s%s", parent, !parent[0] || node->name[0] == '[' ? "" : ".", node->name);
     out->path = spyi_keep_string(r, spyi_text_str(&path));
     out->type = spyi_keep_string(r, node->type->display);
     out->direction = !node->out ? SPY_DIRECTION_DEFAULT : node->in ? SPY_DIRECTION_INOUT : SPY_DIRECTION_OUT;
@@ -28194,7 +30639,6 @@ static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const ch
         out->argument = spyi_keep_string(r, spyi_text_str(&text));
         spyi_text_free(&text);
         out->kind = SPY_ARG_STRUCT;
-        spyi_text_add(&path, ".");
         for (uint32_t f = 0; f < node->count; f++)
             spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
     }
@@ -28249,7 +30693,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
     const char *name = "spy_resolve";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+    spyi_values *values = device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
@@ -28549,6 +30993,12 @@ SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc) {
     const char *function = "spy_create_command_list";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_list_desc, desc);
+    if (problem) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        spyi_leave(device);
+        return NULL;
+    }
     spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
     if (list && desc) {
         list->label = spyi_strdup(desc->label);
@@ -29247,7 +31697,7 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
 // All values are looked at before the first is changed.
 static spy_status spyi_list_set(spy_command_list *list, const spyi_list_call *call, spy_args args,
                                 spyi_text *error) {
-    spyi_values *values = &list->object.device->cache->values;
+    spyi_values *values = list->object.device->cache->values;
     spyi_set_place place;
     spy_status status = spyi_describe_args(list->object.device, args, values, error);
     if (!call->op_count) return status; // it has no elements

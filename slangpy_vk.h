@@ -40,6 +40,7 @@ typedef struct spy_vk_desc {
     void *lock_user_data;
     const char *const *enabled_features;   // those of spy_vk_required_features().optional_features that `device` was
     uint32_t enabled_feature_count;        // created with; others count as missing: Vulkan does not tell
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_vk_desc;
 
 // What an engine's VkDevice must be created with. Valid for the life of the process.
@@ -90,14 +91,14 @@ typedef uint64_t spy_vk_recording_id;
 // calls outside a recording that depend on them. Barriers between the engine's own commands and ours are the engine's.
 // Until the recording is reported as finished, what it uses stays as it is (parameters, uploaded data, temporaries and
 // the memory of released tensors), calls in it must not have results in host memory, and reading what it writes is
-// SPY_ERROR_NOT_READY. Threads: one at a time.
+// SPY_ERROR_NOT_READY. Threads: any.
 spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
 // Calls go into command buffers of our own again. SPY_ERROR_INVALID_ARGUMENT: no recording has begun.
 spy_status spy_vk_end_recording(spy_device *device);
 // The command buffer has been executed (its fence has been signalled), or was thrown away and never will be: what only
 // this recording used is free, and its results can be read. Each id is reported once, in the order of the recordings;
 // SPY_ERROR_INVALID_ARGUMENT for an id that was reported before, whose recording has not ended, that comes before its
-// turn, or that this device has not given. Never waits. Threads: one at a time.
+// turn, or that this device has not given. Never waits. Threads: any.
 // spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
 spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
 
@@ -1830,8 +1831,12 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
     VkPipelineCacheCreateInfo cache;
     VkResult result;
-    spy_status status =
-        spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
+    spy_status status;
+    if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
+        spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_vk_desc, engine));
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
     if (status != SPY_OK) return status;
     if (engine != NULL && engine->device != NULL) {
         status = spyi_vk_use_engine(gpu, engine, error);
@@ -3625,10 +3630,15 @@ static spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
     return gpu;
 }
 
-static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
-                                spyi_text *error) {
+static spy_status spyi_vk_told(spyi_vk_gpu *gpu, const char *function, spy_status status, spyi_text *error) {
     if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(error));
     spyi_text_free(error);
+    return status;
+}
+
+static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
+                                spyi_text *error) {
+    (void)spyi_vk_told(gpu, function, status, error);
     spyi_leave(device);
     return status;
 }
@@ -3661,9 +3671,10 @@ spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id)
     spy_status status;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    status = spyi_vk_finish_recording(gpu, id, &error);
-    if (status == SPY_OK) spyi_release_held(device);
-    return spyi_vk_leave(device, gpu, function, status, &error);
+    status = spyi_vk_told(gpu, function, spyi_vk_finish_recording(gpu, id, &error), &error);
+    if (status == SPY_OK) status = spyi_recording_reported(device, function);
+    spyi_leave(device);
+    return status;
 }
 
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {

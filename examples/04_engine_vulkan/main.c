@@ -104,12 +104,16 @@ int main(void) {
     VkQueueFamilyProperties families[16];
     vkGetPhysicalDeviceQueueFamilyProperties(adapter, &family_count, families);
     while (family + 1 < family_count && !(families[family].queueFlags & VK_QUEUE_COMPUTE_BIT)) family++;
-    // needs.features names the members of VkPhysicalDevice*Features that must be VK_TRUE: these four.
-    VkPhysicalDeviceVulkan12Features v12 = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-        .timelineSemaphore = VK_TRUE, .bufferDeviceAddress = VK_TRUE, .scalarBlockLayout = VK_TRUE };
-    VkPhysicalDeviceFeatures2 enabled = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v12,
-        .features.shaderInt64 = VK_TRUE };
-    if (needs.feature_count != 4) fprintf(stderr, "this version of the library needs further features\n");
+    // The library turns on what it needs, and what it can use, in the engine's VkPhysicalDevice*Features.
+    VkPhysicalDeviceVulkan12Features has12 = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES }, enabled12 = has12;
+    VkPhysicalDeviceFeatures2 has = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &has12 }, enabled = has;
+    spy_vk_features on;
+    enabled.pNext = &enabled12;
+    vkGetPhysicalDeviceFeatures2(adapter, &has);
+    if (spy_vk_fill_features(&enabled, &has, &on) != SPY_OK) {
+        fprintf(stderr, "%s\n", spy_take_error(NULL).message);
+        return 1;
+    }
     const char *extensions[32];
     uint32_t extension_count = find_extensions(adapter, &needs, extensions);
     VkDeviceQueueCreateInfo queue_info = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -128,7 +132,7 @@ int main(void) {
     // 3. The library on top of it. An engine with threads also gives lock_queue and unlock_queue; one that enables
     //    optional features names them in enabled_features.
     spy_vk_desc own = { .instance = instance, .physical_device = adapter, .device = device, .queue = queue,
-        .queue_family = family, .api_version = needs.api_version };
+        .queue_family = family, .api_version = needs.api_version, .enabled_features = on.names, .enabled_feature_count = on.count };
     spy_device *dev = spy_create_device(&(spy_device_desc){
         .backend = spy_vk_backend(), .backend_desc = &own, .log = { .func = spy_log_stderr } });
     spy_module *mod = spy_load_module(dev, &(spy_module_desc){ .path = EXAMPLE_FOLDER "wave.slang" });

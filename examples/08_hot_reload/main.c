@@ -86,13 +86,14 @@ static double bumps(double x) {
     return fabs(sin(x));
 }
 
-// 2. A frame: reload what has changed, then draw. A real program gives spy_poll_reload an interval, say a
-//    quarter of a second: it may then be called each frame, and looks at the files only that often. The
-//    function and the tensors are those from before the reload; nothing is found or made again.
+// 2. A frame: reload what has changed, then draw. Here each frame waits for the compiler, so that it shows the last edit.
+//    A game calls spy_poll_reload instead, with an interval of, say, a quarter of a second: that compiles in the
+//    background, and prepared calls keep running the old kernel until the new one is ready. The function and the
+//    tensors are those from before the reload; nothing is found or made again.
 static bool frame(spy_device *dev, spy_function *curve, spy_tensor *x, spy_tensor *y,
                   double (*expected)(double)) {
     float xs[POINTS], ys[POINTS] = { 0 };
-    spy_poll_reload(dev, 0, NULL);
+    spy_reload_changed(dev, 0, NULL);
     spy_call(curve, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y)));
     spy_tensor_read(x, xs, sizeof xs);
     spy_tensor_read(y, ys, sizeof ys);

@@ -490,6 +490,7 @@ class _Numpy(Protocol):
 class Tensor:
     """An N-dimensional strided array of device memory with a Slang element type, contents undefined. Tensor(storage, dtype,
     shape, strides=None, offset=0): the same over the memory of a Buffer or another tensor; strides and offset in
+    elements. == compares which object it is, with a warning where values are given: to_numpy() == value compares
     elements.
     """
 
@@ -1069,6 +1070,8 @@ class _Declared(BaseReflectionObject):
     def name(self) -> str: ...
     @property
     def text(self) -> str: ...
+    @property
+    def doc(self) -> str: ...
     @property
     def modifiers(self) -> list[ModifierID]: ...
     @property

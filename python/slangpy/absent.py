@@ -38,11 +38,44 @@ _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDes
             "MouseButton GamepadEvent GamepadState CursorMode Timer SHA1 crashpad platform thread DebugConsoleLoggerOutput")
 
 
+_INSTEAD = {
+    "vmap": "function.map((0, 1))(value) says which dimensions it is run over",
+    "vdim": "function.map((0, 1))(value) says which dimensions it is run over",
+    "vmapping": "function.map((0, 1))(value) says which dimensions it is run over",
+    "vcast": "function.map(module.Type)(value) says which Slang type it is loaded as",
+    "declare": "function.map(...) is kept and called again as it is",
+    "TorchModule": "call the functions of a Module",
+}
+
+
+def near(name, names, most=1):
+    """", did you mean 'a'?" for names that are near, or ""."""
+    import difflib
+
+    lower = {n.lower(): n for n in names if not n.startswith("_")}
+    found = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, most, 0.7)]
+    return ", did you mean {}?".format(", ".join("'{}'".format(n) for n in found)) if found else ""
+
+
+def near_keyword(name):
+    """The same for a keyword of a call that is misspelled and begins with _; C knows of _result."""
+    hint = near(name.strip("_"), ("append_to", "thread_count"))
+    return hint.replace("'", "'_", 1)
+
+
 def missing(owner, name):
     """The AttributeError for `owner.name`."""
     for what, names in _NAMES.items():
         if name in names.split():
-            return AttributeError("{}.{} is not in this version ({})".format(owner, name, what))
+            instead = _INSTEAD.get(name)
+            return AttributeError("{}.{} is not in this version ({}){}".format(owner, name, what, "; " + instead if instead else ""))
     if name in _OUTSIDE.split():
         return AttributeError("{}.{} is not in this version: windows, events and system tools are outside its scope".format(owner, name))
-    return AttributeError("{} has no attribute '{}'".format("module 'slangpy'" if owner == "slangpy" else "'{}'".format(owner), name))
+    import sys
+
+    if name.startswith("_"):  # what other libraries look for
+        return AttributeError("{} has no attribute '{}'".format("module 'slangpy'" if owner == "slangpy" else "'{}'".format(owner), name))
+    package = sys.modules["slangpy"]
+    known = dir(package) if owner == "slangpy" else dir(getattr(package, owner, None))
+    return AttributeError("{} has no attribute '{}'{}".format("module 'slangpy'" if owner == "slangpy" else "'{}'".format(owner), name,
+                                                              near(name, known)))

@@ -1,5 +1,5 @@
 """Enums and plain descriptions. Names and members are those of SlangPy."""
-from enum import Enum, IntEnum, IntFlag
+from enum import Enum, EnumMeta, IntEnum, IntFlag
 
 __all__ = [
     "DeviceType", "Feature", "ShaderModel", "BufferUsage", "MemoryType", "ResourceState", "CommandQueueType", "QueryType",
@@ -9,7 +9,28 @@ __all__ = [
 ]
 
 
-class DeviceType(IntEnum):
+class _Members(EnumMeta):
+    """Says of a member that there is not which ones there are."""
+
+    def __getattr__(cls, name):
+        hint = ""
+        if not name.startswith("_"):  # which Python asks for itself
+            from .absent import near
+
+            members = list(cls.__members__)
+            hint = near(name, members) or ("; its members are " + ", ".join(members) if len(members) <= 12 else "")
+        raise AttributeError("{} has no member '{}'{}".format(cls.__name__, name, hint))
+
+
+class _IntEnum(IntEnum, metaclass=_Members):
+    pass
+
+
+class _IntFlag(IntFlag, metaclass=_Members):
+    pass
+
+
+class DeviceType(_IntEnum):
     """What drives the GPU. Vulkan and CUDA are built in; the others are errors that say so."""
 
     automatic = 0
@@ -22,7 +43,7 @@ class DeviceType(IntEnum):
 
 
 # Features of a device: SlangPy's names, of what this library knows about.
-Feature = IntEnum("Feature", [
+Feature = _IntEnum("Feature", [
     "hardware_device", "software_device", "parameter_block", "timestamp_query", "realtime_clock", "half", "double_",
     "int8", "int16", "int64", "atomic_float", "wave_ops", "pointer", "bindless", "ray_tracing", "ray_query",
     "acceleration_structure", "rasterization", "mesh_shader", "cooperative_vector", "cooperative_matrix", "surface",
@@ -30,7 +51,7 @@ Feature = IntEnum("Feature", [
 Feature.__doc__ = "What a device may be able to do: see Device.has_feature()."
 
 
-class ShaderModel(IntEnum):
+class ShaderModel(_IntEnum):
     """Of D3D12's naming; other backends count as the newest that they can follow."""
 
     unknown = 0
@@ -45,13 +66,13 @@ class ShaderModel(IntEnum):
 
 
 # Types of numbers: as the dtype of tensors, DataType.float32 is "float32".
-DataType = IntEnum("DataType", [
+DataType = _IntEnum("DataType", [
     "void", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
 ], start=0, module=__name__)
 DataType.__doc__ = "Types of numbers, which can be given as the dtype of tensors."
 
 
-class BufferUsage(IntFlag):
+class BufferUsage(_IntFlag):
     """What a buffer is used for. Every buffer here can be used in all of these ways that compute has."""
 
     none = 0
@@ -69,7 +90,7 @@ class BufferUsage(IntFlag):
     shared = 2048
 
 
-class MemoryType(IntEnum):
+class MemoryType(_IntEnum):
     """Where a buffer lies. upload and read_back lie in device memory too: transfers go through the library's own staging."""
 
     device_local = 0
@@ -77,7 +98,7 @@ class MemoryType(IntEnum):
     read_back = 2
 
 
-ResourceState = IntEnum("ResourceState", [
+ResourceState = _IntEnum("ResourceState", [
     "undefined", "general", "vertex_buffer", "index_buffer", "constant_buffer", "stream_output", "shader_resource",
     "unordered_access", "render_target", "depth_read", "depth_write", "present", "indirect_argument", "copy_source",
     "copy_destination", "resolve_source", "resolve_destination", "acceleration_structure",
@@ -86,19 +107,19 @@ ResourceState = IntEnum("ResourceState", [
 ResourceState.__doc__ = "States of SlangPy's barriers. The library orders work by itself, so none is ever needed."
 
 
-class CommandQueueType(IntEnum):
+class CommandQueueType(_IntEnum):
     """The one queue that a device has."""
 
     graphics = 0
 
 
-class QueryType(IntEnum):
+class QueryType(_IntEnum):
     """What a QueryPool holds."""
 
     timestamp = 0
 
 
-class LogLevel(IntEnum):
+class LogLevel(_IntEnum):
     """How severe a message is. As a logger's level: the least severe that is told; none: all."""
 
     none = 0
@@ -109,21 +130,21 @@ class LogLevel(IntEnum):
     fatal = 5
 
 
-class LogFrequency(IntEnum):
+class LogFrequency(_IntEnum):
     """Whether a message is told each time or only the first time."""
 
     always = 0
     once = 1
 
 
-class SlangMatrixLayout(IntEnum):
+class SlangMatrixLayout(_IntEnum):
     """How matrices lie in memory: always row_major here."""
 
     row_major = 0
     column_major = 1
 
 
-class SlangFloatingPointMode(IntEnum):
+class SlangFloatingPointMode(_IntEnum):
     """What the compiler may assume of floats."""
 
     default = 0
@@ -131,7 +152,7 @@ class SlangFloatingPointMode(IntEnum):
     precise = 2
 
 
-class SlangDebugInfoLevel(IntEnum):
+class SlangDebugInfoLevel(_IntEnum):
     """What kernels carry for debuggers: nothing; lines of functions; variables and sources."""
 
     none = 0
@@ -140,7 +161,7 @@ class SlangDebugInfoLevel(IntEnum):
     maximal = 3
 
 
-class SlangOptimizationLevel(IntEnum):
+class SlangOptimizationLevel(_IntEnum):
     """How far kernels are optimised before the driver sees them."""
 
     none = 0
@@ -149,7 +170,7 @@ class SlangOptimizationLevel(IntEnum):
     maximal = 3
 
 
-class Format(Enum):
+class Format(Enum, metaclass=_Members):
     """Formats of buffers: (Slang type, numpy dtype, components)."""
 
     undefined = None
@@ -226,7 +247,7 @@ class DeviceDesc(_Desc):
         "adapter_luid": None, "compiler_options": None, "include_paths": None, "module_cache_path": None,
         "shader_cache_path": None, "shader_cache_size": 128 << 20, "existing_device_handles": None,
         "bindless_options": None, "label": "", "adapter_name": None, "max_plans": 0, "slang_library": None,
-        "print_buffer_size": 0, "log": None, "progress": None,
+        "print_buffer_size": 0, "check_bounds": False, "log": None, "progress": None,
     }
 
 

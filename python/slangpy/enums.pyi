@@ -272,6 +272,7 @@ class DeviceDesc(_Desc):
     max_plans: int
     slang_library: str | None
     print_buffer_size: int
+    check_bounds: bool
     log: Callable[[int, str], object] | None
     progress: Callable[[str, bool], object] | None
     def __init__(
@@ -299,6 +300,7 @@ class DeviceDesc(_Desc):
         max_plans: int = ...,
         slang_library: str | None = ...,
         print_buffer_size: int = ...,
+        check_bounds: bool = ...,
         log: Callable[[int, str], object] | None = ...,
         progress: Callable[[str, bool], object] | None = ...,
     ) -> None: ...

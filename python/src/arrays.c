@@ -355,6 +355,30 @@ static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method,
     return status;
 }
 
+// Whether torch records what is done with tensors, for gradients; 1 without torch, -1 with an error.
+static int spyp_grad_enabled(void) {
+    PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch"), *enabled = NULL;
+    if (torch && PyObject_HasAttrString(torch, "is_grad_enabled")) enabled = PyObject_CallMethod(torch, "is_grad_enabled", NULL);
+    else return 1;
+    int status = enabled ? PyObject_IsTrue(enabled) : -1;
+    Py_XDECREF(enabled);
+    return status;
+}
+
+int spyp_refuse_gradient(const char *what) {
+    int enabled = spyp_grad_enabled();
+    if (enabled <= 0) return enabled;
+    PyErr_Format(spyp.error,
+                 "%s%sit requires a gradient, which a call does not give to torch: write x.detach() for its numbers alone, or "
+                 "DiffPair(x.detach(), gradient) as an argument of .bwds; within torch.no_grad() it is taken as it is",
+                 what ? what : "", what ? ": " : "");
+    return -1;
+}
+
+int spyp_check_gradient(PyObject *object, const char *what) {
+    return spyp_is_true(object, "requires_grad") ? spyp_refuse_gradient(what) : 0;
+}
+
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
     memset(array, 0, sizeof *array);
     if (spyp_is_host_buffer(object)) return spyp_from_buffer(arena, object, what, array);
@@ -363,6 +387,7 @@ int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, s
     if (PyObject_HasAttr(object, spyp.s_dlpack)) {
         long device = spyp_dl_device_of(object, NULL);
         if (device == -1 && PyErr_Occurred()) return -1;
+        if (spyp_check_gradient(object, strcmp(what, "array") == 0 ? NULL : what) < 0) return -1;
         if (device != SPYP_DL_CPU && device != SPYP_DL_CUDA_HOST && device != SPYP_DL_ROCM_HOST && device != SPYP_DL_CUDA_MANAGED)
             return spyp_from_device(arena, object, what, array);
         if (spyp_is_true(object, "requires_grad")) return spyp_instead(arena, object, "detach", what, array); // torch exports no other

@@ -31,6 +31,9 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     call->stream_count = 0;
     call->library = NULL;
     call->wrap = NULL;
+    call->name = NULL;
+    call->position = SPYP_NO_PARAMETER;
+    call->step = NULL;
     call->mode = function->chain ? function->chain->mode : SPY_CALL_DEFAULT;
     spyp_arena_begin(&call->arena);
 }
@@ -131,6 +134,8 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
         return -1;
     }
     spy_arg *arg = &in->items[in->args.count];
+    call->name = text;
+    call->position = position;
     int status = spyp_convert_here(call, object, text, arg);
     spyp_chain *chain = call->function->chain;
     if (status == 0 && chain && (chain->map_args || chain->map_kwargs)) status = spyp_chain_map(call, name ? -1 : position, name, arg);
@@ -181,6 +186,8 @@ static int spyp_result_kind(spyp_invocation *in) {
 static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
     PyObject *given = in->result;
     spyp_chain *chain = in->call.function->chain;
+    in->call.name = NULL;
+    in->call.position = SPYP_NO_PARAMETER;
     bool pair = Py_TYPE(given) == spyp.pair, reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
     int status = pair        ? spyp_convert_pair_result(&in->call, given, arg)
                  : reference ? spyp_convert_ref_out(&in->call, given, arg)
@@ -261,6 +268,20 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
 
 // >>building and running
 
+// A keyword that begins as ours do, is none of them, and that no parameter is called by: TypeError when one of ours is near. -1
+// with an error.
+static int spyp_check_keyword(const spyp_call *call, PyObject *name, const char *text) {
+    for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl))
+        if (spyp_parameter_type(call->function, decl, text, SPYP_NO_PARAMETER)) return 0;
+    PyObject *absent = PyImport_ImportModule("slangpy.absent");
+    PyObject *hint = absent ? PyObject_CallMethod(absent, "near_keyword", "O", name) : NULL;
+    int near = hint ? PyObject_IsTrue(hint) : -1;
+    if (near > 0) PyErr_Format(PyExc_TypeError, "%U: No parameter named '%U'%U", call->function->name, name, hint);
+    Py_XDECREF(absent);
+    Py_XDECREF(hint);
+    return near ? -1 : 0;
+}
+
 static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     spyp_function *f = in->call.function;
     if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, NULL, NULL, -1) < 0) return -1;
@@ -279,7 +300,7 @@ static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ss
             in->append_to = value == Py_None ? NULL : value;
         } else if (strcmp(text, "_thread_count") == 0) {
             in->thread_count = value == Py_None ? NULL : value;
-        } else if (spyp_take_argument(in, value, name, text, -1) < 0) {
+        } else if (spyp_check_keyword(&in->call, name, text) < 0 || spyp_take_argument(in, value, name, text, -1) < 0) {
             return -1;
         }
     }
@@ -312,7 +333,7 @@ static void spyp_look_for_changes(spyp_device *d) {
     const char *what = d->what;
     if (!d->hot_reload) return;
     d->what = "hot reload";
-    if (spy_poll_reload(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+    if (spy_reload_changed(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
     d->what = what;
 }
 

@@ -204,6 +204,8 @@ static int spyp_convert_tensors(spyp_call *call, PyObject *given, spy_arg *arg) 
 }
 
 static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
+    int structs = spyp_convert_structs(call, object, arg);
+    if (structs) return structs < 0 ? -1 : 0;
     spyp_listing listing;
     PyObject *first = PySequence_Size(object) > 0 ? PySequence_GetItem(object, 0) : NULL;
     if (first && PyDict_Check(first)) {
@@ -264,7 +266,11 @@ static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg) {
         const char *name = spyp_field_name(key);
         if (!name) return -1;
         if (value == type && strcmp(name, "_type") == 0) continue;
-        if (spyp_convert(call, value, name, &fields[list.count]) < 0) {
+        spyp_step step = { call->step, name };
+        call->step = &step;
+        int status = spyp_convert(call, value, name, &fields[list.count]);
+        call->step = step.up;
+        if (status < 0) {
             spyp_error_prefix(call, "field '%s': ", name);
             return -1;
         }
@@ -295,8 +301,7 @@ static int spyp_convert_math(spyp_call *call, PyObject *object, spy_arg *arg) {
     shape.dims[0] = info.dims[0];
     shape.dims[1] = info.dims[1];
     if (info.rank) { // one value, whatever the parameter
-        static const spy_dims none = { 0, { 0 } };
-        *arg = spy_map(spy_arg_array(NULL, info.dtype, shape, info.data), none);
+        *arg = spy_map_value(spy_arg_array(NULL, info.dtype, shape, info.data));
         return 0;
     }
     PyObject *number = spyp_scalar_read(info.dtype, info.data);

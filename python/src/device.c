@@ -303,16 +303,16 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     static char *names[] = { "type", "enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop",
                              "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
-                             "log", "progress", "print_buffer_size", "compiler_options", NULL };
+                             "log", "progress", "print_buffer_size", "compiler_options", "check_bounds", NULL };
     PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
              *progress = Py_None, *options = Py_None;
     const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL;
-    int layers = 0, interop = 0, print = 0, reload = 1, reports = 0;
+    int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnO:create_device", names, &backend, &layers, &luid, &paths,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOp:create_device", names, &backend, &layers, &luid, &paths,
                                      &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
-                                     &dump, &label, &log, &progress, &print_bytes, &options))
+                                     &dump, &label, &log, &progress, &print_bytes, &options, &bounds))
         return NULL;
     spy_cuda_desc cuda;
     memset(&cuda, 0, sizeof cuda);
@@ -355,6 +355,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     desc.label = label;
     desc.enable_print = print;
     desc.print_buffer_bytes = (size_t)print_bytes;
+    desc.check_bounds = bounds;
     int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, &desc) : -1;
     Py_XDECREF(paths);
     if (status < 0) Py_CLEAR(d);
@@ -587,8 +588,8 @@ static PyObject *spyp_device_reload(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     SPYP_UNUSED(ignored);
     if (spyp_enter(d, "Device.reload_all_programs") < 0) return NULL;
-    spy_reload_info info = { 0, 0 };
-    spy_status status = spy_poll_reload(d->device, 0, &info);
+    spy_reload_info info = { 0, 0, 0 };
+    spy_status status = spy_reload_changed(d->device, 0, &info);
     if (status != SPY_OK) spyp_raise(d);
     spyp_leave(d);
     return status == SPY_OK ? PyLong_FromUnsignedLong(info.reloaded) : NULL;

@@ -20,6 +20,8 @@ typedef struct spyp_producer {
     const spyp_dl_exchange *api; // NULL: asked through attributes
     PyObject *stream;            // function(device) that gives its current stream, or NULL: CUDA's default one
     PyObject *wrap;              // function(DLPack producer) that makes an array of it, or NULL
+    PyObject *requires_grad;     // of a library with gradients and functions for C: the descriptor of that property, or NULL
+    descrgetfunc get;            // ... and how it is asked: without a look-up by name, for it is asked at each call
 } spyp_producer;
 
 #define SPYP_PRODUCERS 16
@@ -34,6 +36,13 @@ static const spyp_dl_exchange *spyp_find_exchange(PyTypeObject *type) {
     PyErr_Clear();
     while (api && api->version.major > 1) api = api->previous;
     return api && api->version.major == 1 && api->view && api->work_stream && api->take ? api : NULL;
+}
+
+static void spyp_find_requires_grad(spyp_producer *p) {
+    PyObject *descriptor = PyObject_GetAttrString((PyObject *)p->type, "requires_grad");
+    if (!descriptor) PyErr_Clear();
+    else if ((p->get = (descrgetfunc)PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_get)) != NULL) p->requires_grad = descriptor;
+    else Py_DECREF(descriptor);
 }
 
 // Of libraries that have no functions for C. slangpy/interop.py knows how torch and CuPy call theirs.
@@ -53,16 +62,18 @@ static int spyp_ask_library(spyp_producer *p) {
 // What is known of it is kept, with the type, until others push it out.
 static int spyp_meet_producer(PyTypeObject *type, spyp_producer *out) {
     static uint32_t turn;
-    spyp_producer p = { (PyTypeObject *)Py_NewRef((PyObject *)type), spyp_find_exchange(type), NULL, NULL };
+    spyp_producer p = { (PyTypeObject *)Py_NewRef((PyObject *)type), spyp_find_exchange(type), NULL, NULL, NULL, NULL };
     if (!p.api && spyp_ask_library(&p) < 0) {
         Py_DECREF((PyObject *)type);
         return -1;
     }
+    if (p.api) spyp_find_requires_grad(&p);
     spyp_producer *at = &spyp_producers[turn++ % SPYP_PRODUCERS], old = *at;
     *out = *at = p;
     SPYP_DECREF(old.type);
     Py_XDECREF(old.stream);
     Py_XDECREF(old.wrap);
+    Py_XDECREF(old.requires_grad);
     return 0;
 }
 
@@ -461,6 +472,7 @@ static int spyp_see_attributes(spyp_device *d, const spyp_producer *p, PyObject 
     *keeper = NULL;
     seen->read_only = false;
     if (found <= 0) return found;
+    if (spyp_check_gradient(object, NULL) < 0) return -1;
     if (dlpack) {
         if (spyp_check_gpu(d, number) < 0 || spyp_ask_stream(p, d->cuda, stream) < 0) return -1;
         return spyp_see_dlpack(d, object, seen, keeper);
@@ -480,7 +492,7 @@ static int spyp_see_attributes(spyp_device *d, const spyp_producer *p, PyObject 
 static int spyp_see_by_attributes(spyp_call *call, const spyp_producer *p, PyObject *object, spyp_seen_array *seen) {
     PyObject *keeper;
     void *stream = NULL;
-    spyp_producer mine = { p->type, NULL, Py_XNewRef(p->stream), Py_XNewRef(p->wrap) }; // others may push it out meanwhile
+    spyp_producer mine = { p->type, NULL, Py_XNewRef(p->stream), Py_XNewRef(p->wrap), NULL, NULL }; // others may push it out meanwhile
     int found = spyp_see_attributes(call->function->module->device, &mine, object, seen, &keeper, &stream);
     if (found > 0 && (spyp_add_stream(call, stream) < 0 || spyp_arena_keep(&call->arena, keeper) < 0 ||
                       (mine.wrap && spyp_arena_keep(&call->arena, mine.wrap) < 0)))
@@ -492,12 +504,19 @@ static int spyp_see_by_attributes(spyp_call *call, const spyp_producer *p, PyObj
     return found;
 }
 
+static inline int spyp_wants_gradient(const spyp_producer *p, PyObject *object) {
+    PyObject *flag = p->get(p->requires_grad, object, (PyObject *)p->type);
+    Py_XDECREF(flag); // True and False live on
+    return SPYP_LIKELY(flag == Py_False) ? 0 : !flag ? -1 : flag == Py_True ? spyp_refuse_gradient(NULL) : 0;
+}
+
 static inline int spyp_see_array(spyp_call *call, PyObject *object, spyp_seen_array *seen) {
     spyp_producer p;
     spyp_dl_tensor t;
     seen->read_only = false;
     if (spyp_find_producer(Py_TYPE(object), &p) < 0) return -1;
     if (SPYP_UNLIKELY(!p.api)) return spyp_see_by_attributes(call, &p, object, seen);
+    if (p.requires_grad && spyp_wants_gradient(&p, object) < 0) return -1;
     if (p.api->view(object, &t) != 0) return spyp_unsupported_by();
     if (t.device.type != SPYP_DL_CUDA) return 0;
     const spyp_device *d = call->function->module->device;
@@ -713,7 +732,7 @@ PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *d, PyObject *obje
     PyObject *keeper, *made = NULL;
     void *stream = NULL;
     if (d->cuda < 0 || spyp_is_host_buffer(object) || spyp_find_producer(Py_TYPE(object), &p) < 0) return NULL;
-    spyp_producer mine = { p.type, p.api, Py_XNewRef(p.stream), NULL };
+    spyp_producer mine = { p.type, p.api, Py_XNewRef(p.stream), NULL, NULL, NULL };
     int found = spyp_see_attributes(d, &mine, object, &seen, &keeper, &stream);
     Py_XDECREF(mine.stream);
     if (found < 0) spyp_name_array(what);

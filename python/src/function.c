@@ -494,6 +494,7 @@ static PyType_Slot spyp_function_slots[] = {
     { Py_tp_traverse, (void *)spyp_function_traverse },
     { Py_tp_clear, (void *)spyp_function_clear },
     { Py_tp_repr, (void *)spyp_function_repr },
+    { Py_tp_str, (void *)spyp_function_str },
     { Py_tp_call, (void *)PyVectorcall_Call },
     { Py_tp_methods, spyp_function_methods },
     { Py_tp_getset, spyp_function_getset },

@@ -260,9 +260,11 @@ static int spyp_pair_keep(spyp_call *call, spyp_pair_object *pair, PyObject **pr
     return spyp_arena_keep(&call->arena, *primal) < 0 ? -1 : spyp_arena_keep(&call->arena, *grad);
 }
 
-// Whether only the value counts: calls that compute no gradients. Packed arguments are for any call.
+// Whether only the value counts: calls that compute no gradients, of functions that take no DifferentialPair. Packed arguments
+// are for any call.
 static bool spyp_is_value_only(const spyp_call *call, const spyp_pair_object *pair) {
-    return !pair->needs_grad || (call->mode == SPY_CALL_DEFAULT && call->function->function);
+    if (!pair->needs_grad) return true;
+    return call->mode == SPY_CALL_DEFAULT && call->function->function && !spyp_function_is(call->function, SPYP_TRAIT_PAIRS);
 }
 
 // Whether an argument of a backward call has this place for its gradient already.

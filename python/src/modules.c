@@ -140,6 +140,8 @@ static PyObject *spyp_struct_call(PyObject *self, PyObject *args, PyObject *kwar
 
 static PyObject *spyp_struct_repr(PyObject *self) {
     spyp_struct *s = (spyp_struct *)self;
+    if (s->module == (spyp_module *)PyDict_GetItemString(s->module->device->extra, "default module"))
+        return PyUnicode_FromFormat("<slangpy.Struct %U>", s->name); // Slang's own
     return PyUnicode_FromFormat("<slangpy.Struct %U of module %U>", s->name, s->module->name);
 }
 
@@ -489,10 +491,10 @@ PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
 // target's business.
 static const char *const spyp_option_names[] = {
     "strict_broadcasting", "compiler_options", "defines", "include_paths", "optimization", "debug_info", "floating_point_mode",
-    "warnings_as_errors", "enable_experimental_features", "type_conformances",
+    "warnings_as_errors", "enable_experimental_features", "type_conformances", "downstream_args",
     // without effect
     "shader_model", "matrix_layout", "enable_warnings", "disable_warnings", "report_downstream_time", "report_perf_benchmark",
-    "skip_spirv_validation", "downstream_args", "dump_intermediates", "dump_intermediates_prefix", "implicit_element_casts",
+    "skip_spirv_validation", "dump_intermediates", "dump_intermediates_prefix", "implicit_element_casts",
     "implicit_tensor_casts",
 };
 
@@ -548,6 +550,40 @@ static const char *const spyp_optimizations[] = { "default", "none", "low", "hig
 static const char *const spyp_debug_infos[] = { "default", "none", "minimal", "standard", "maximal", NULL };
 static const char *const spyp_float_modes[] = { "default", "precise", "fast", NULL };
 
+// Options of NVRTC that are options here too; others are refused. On Vulkan no compiler stands behind Slang, which takes them as
+// its own options, too.
+static int spyp_downstream(spyp_arena *arena, PyObject *options, const char *where, spy_compile_options *out) {
+    static const struct {
+        const char *word;
+        spy_float_mode float_mode;
+        spy_debug_info debug_info;
+    } known[] = {
+        { "use_fast_math", SPY_FLOAT_MODE_FAST, SPY_DEBUG_INFO_DEFAULT },     { "fmad=false", SPY_FLOAT_MODE_PRECISE, SPY_DEBUG_INFO_DEFAULT },
+        { "generate-line-info", SPY_FLOAT_MODE_DEFAULT, SPY_DEBUG_INFO_LINES }, { "lineinfo", SPY_FLOAT_MODE_DEFAULT, SPY_DEBUG_INFO_LINES },
+        { "device-debug", SPY_FLOAT_MODE_DEFAULT, SPY_DEBUG_INFO_FULL },      { "G", SPY_FLOAT_MODE_DEFAULT, SPY_DEBUG_INFO_FULL },
+    };
+    const char *const *items = NULL;
+    size_t count = 0;
+    PyObject *list = spyp_option(arena, options, "downstream_args");
+    if (!list) return PyErr_Occurred() ? -1 : 0;
+    if (spyp_strings(arena, list, where, "downstream_args", &items, &count) < 0) return -1;
+    for (size_t i = 0; i < count; i++) {
+        const char *word = items[i] + strspn(items[i], "-");
+        size_t k = 0, n = sizeof known / sizeof *known;
+        while (k < n && (word == items[i] || strcmp(known[k].word, word) != 0)) k++;
+        if (k == n) {
+            PyErr_Format(PyExc_ValueError,
+                         "%s: option 'downstream_args': expected '-use_fast_math', '-fmad=false', '-lineinfo' or '-G', which NVRTC "
+                         "gets, got '%s'; it gets no other ones",
+                         where, items[i]);
+            return -1;
+        }
+        if (known[k].float_mode) out->float_mode = known[k].float_mode;
+        if (known[k].debug_info) out->debug_info = known[k].debug_info;
+    }
+    return 0;
+}
+
 // SlangPy's options: strict_broadcasting, and the members of SlangCompilerOptions.
 static int spyp_module_options(spyp_arena *arena, PyObject *options, const char *where, spy_module_desc *desc) {
     PyObject *value;
@@ -570,6 +606,7 @@ static int spyp_module_options(spyp_arena *arena, PyObject *options, const char 
     desc->options.float_mode = (spy_float_mode)float_mode;
     desc->options.warnings_as_errors = spyp_flag(arena, options, "warnings_as_errors");
     desc->options.experimental_features = spyp_flag(arena, options, "enable_experimental_features");
+    if (spyp_downstream(arena, options, where, &desc->options) < 0) return -1;
     if (!(value = spyp_option(arena, options, "type_conformances"))) return PyErr_Occurred() ? -1 : 0;
     PyObject *items = spyp_conformances_parse(value, where);
     int status = items ? spyp_arena_keep(arena, items) : -1;
@@ -820,6 +857,19 @@ static PyObject *spyp_device_load_source(PyObject *self, PyObject *args, PyObjec
     return module;
 }
 
+// _check_options(options): what a module that is loaded with them would say of them.
+static PyObject *spyp_check_options(PyObject *self, PyObject *options) {
+    spyp_arena arena;
+    spy_module_desc desc;
+    SPYP_UNUSED(self);
+    memset(&desc, 0, sizeof desc);
+    spyp_arena_begin(&arena);
+    int status = spyp_module_options(&arena, options, "compiler_options", &desc);
+    spyp_arena_end(&arena);
+    if (status < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef spyp_device_load_methods[] = {
     { "load_module", SPYP_FUNC(spyp_device_load), METH_VARARGS | METH_KEYWORDS, "load_module(path, options={}, link=[]): a Module." },
     { "load_module_from_file", SPYP_FUNC(spyp_device_load), METH_VARARGS | METH_KEYWORDS,
@@ -830,6 +880,11 @@ static PyMethodDef spyp_device_load_methods[] = {
 };
 
 int spyp_modules_ready(PyObject *module) {
+    static PyMethodDef functions[] = {
+        { "_check_options", spyp_check_options, METH_O, "_check_options(options): the error that loading a module with them would give." },
+        { NULL, NULL, 0, NULL },
+    };
+    if (PyModule_AddFunctions(module, functions) < 0) return -1;
     spyp.module_type = spyp_type_add(module, &spyp_module_spec, NULL);
     spyp.struct_type = spyp_type_add(module, &spyp_struct_spec, NULL);
     return spyp.module_type && spyp.struct_type ? spyp_methods_add(spyp.device, spyp_device_load_methods) : -1;

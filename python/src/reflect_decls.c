@@ -77,6 +77,7 @@ static PyObject *spyp_find_attribute(PyObject *self, PyObject *name) {
 #define SPYP_DECL_PROPERTIES                                                                                                 \
     SPYP_OF_DECL("name", SPYP_DECL_TEXT, name, "The name: 'area'."),                                                        \
     SPYP_OF_DECL("text", SPYP_DECL_TEXT, text, "The declaration as one writes it: 'float lerp(float a, float b = 1)'."),    \
+    SPYP_OF_DECL("doc", SPYP_DECL_TEXT, doc, "The comment right above it: its /// lines or its /** */; \"\" without one."), \
     SPYP_GET("modifiers", spyp_get_modifiers, "The ModifierIDs that it has."),                                              \
     SPYP_GET("user_attributes", spyp_get_attributes, "The attributes of the user's own, as Attributes.")
 

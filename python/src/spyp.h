@@ -168,6 +168,8 @@ typedef struct spyp_host_array {
 
 // >>calls
 
+#define SPYP_NO_PARAMETER PY_SSIZE_T_MAX // the position of what is for none: a result, a global
+
 // A value that goes into a call and comes back. All in the arena.
 typedef struct spyp_part {
     PyObject *value;         // what went in; the arena or the caller keeps it
@@ -193,8 +195,17 @@ typedef struct spyp_update { // an object to be told what came back: see spyp_ca
     struct spyp_update *next;
 } spyp_update;
 
+// From a value to a part of it: a field, or any element (NULL). On the C stack, while the part is converted.
+typedef struct spyp_step {
+    const struct spyp_step *up;
+    const char *field;
+} spyp_step;
+
 typedef struct spyp_call {
     spyp_function *function;
+    const char *name;      // of the argument that is being converted, or NULL: by position
+    Py_ssize_t position;   // -1: the bound instance
+    const spyp_step *step; // and which part of it; NULL: all of it
     spyp_arena arena;
     spyp_update *updates, **last_update;
     spyp_back *backs; // all of them, so that no tensor is lost
@@ -336,8 +347,14 @@ PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
 #define SPYP_TRAIT_KNOWN 1u
 #define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
 #define SPYP_TRAIT_POINTERS 8u // has a parameter that is a pointer, or has one in it
+#define SPYP_TRAIT_STRUCTS 16u // has a parameter that is a struct or an array of structs, or has one in it
+#define SPYP_TRAIT_PAIRS 32u // has a parameter that is a DifferentialPair<T>
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
+// The first declaration of the function; NULL: reflection does not know it. Enters the device.
+const spy_decl *spyp_declared(spyp_function *function);
+// The type of an overload's parameter by its name (NULL: by its position, as spyp_argument_name); NULL: it has none.
+const spy_type_info *spyp_parameter_type(spyp_function *function, const spy_decl *decl, const char *name, Py_ssize_t position);
 // What the parameter of that position is called; NULL: not known, or overloads do not agree. An error that is set stays.
 const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
 // The parameter of that position (the bound instance not counted) that `dict` has an entry for; borrowed, or NULL.
@@ -398,6 +415,9 @@ int spyp_too_many_dims(const char *what, int rank);              // -1 with the 
 PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what);
 const struct spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only); // NULL with an error
 bool spyp_is_true(PyObject *object, const char *name);
+// A torch tensor that requires a gradient, which would be lost: -1 with an error, unless torch is told that none is wanted.
+int spyp_check_gradient(PyObject *object, const char *what);
+int spyp_refuse_gradient(const char *what); // the same of one that is known to
 // The DLPack device of an object that says it, SPYP_DL_CPU for others; -1 with an error. Its number, too, if asked for.
 long spyp_dl_device_of(PyObject *object, int *number);
 // What the call writes into array->data goes on to array->place. 1: so it will; 0: too many arguments; -1: an error.
@@ -445,6 +465,14 @@ int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg); // a 
 int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg);
 PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
 int spyp_give_updates(spyp_call *call);
+
+// >>describe.c
+PyObject *spyp_function_str(PyObject *self); // Slang's declarations with their comments
+int spyp_describe_ready(void);
+
+// >>structs.c
+// A tuple for a struct, or a list of structs for an array of them: 1; 0: the list is something else; -1 with an error.
+int spyp_convert_structs(spyp_call *call, PyObject *object, spy_arg *arg);
 
 // >>gradient.c: values with gradients
 extern const spyp_converter spyp_pair_converter;

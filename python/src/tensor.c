@@ -351,11 +351,23 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
     return result;
 }
 
+// An array where the device goes; with the error set.
+static bool spyp_lacks_device(PyObject *args, PyObject *kwargs, const char *what) {
+    PyObject *first = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
+    bool lacks = first ? !PyObject_TypeCheck(first, spyp.device) && (spyp_is_array(first) || PyList_Check(first))
+                       : kwargs && !PyDict_GetItemString(kwargs, "device");
+    if (!lacks) return false;
+    PyErr_Format(PyExc_TypeError, "%s: argument 'device': expected a Device, got %R; write %s(device, array)", what,
+                 first ? (PyObject *)Py_TYPE(first) : Py_None, what);
+    return true;
+}
+
 // `Tensor.from_numpy(device, array)` makes one; `tensor.from_numpy(array)` fills it. One attribute for both: see spyp_either.
 static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwargs) {
     static char *makes[] = { "device", "ndarray", "usage", "memory_type", "dtype", NULL }, *fills[] = { "data", NULL };
     PyObject *device, *array, *dtype = NULL, *usage = NULL, *memory = NULL;
     if (PyType_Check(owner)) {
+        if (spyp_lacks_device(args, kwargs, "Tensor.from_numpy")) return NULL;
         if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$O:Tensor.from_numpy", makes, &device, &array, &usage, &memory, &dtype)) return NULL;
         return spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
     }
@@ -369,6 +381,7 @@ static PyObject *spyp_from_foreign(PyObject *owner, PyObject *args, PyObject *kw
     char *names[] = { "device", name, "dtype", NULL };
     PyObject *device, *array, *dtype = NULL;
     if (!PyType_Check(owner)) return spyp_from_numpy(owner, args, kwargs);
+    if (spyp_lacks_device(args, kwargs, what)) return NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &device, &array, &dtype)) return NULL;
     PyObject *made = spyp_tensor_shared((PyTypeObject *)owner, device, array, dtype, what);
     return made || PyErr_Occurred() ? made : spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
@@ -702,15 +715,58 @@ static PyObject *spyp_tensor_repr(PyObject *self) { // asks nothing of the GPU
     return text;
 }
 
-static PyObject *spyp_tensor_html(PyObject *self, PyObject *ignored) { // asks nothing of the GPU
-    PyObject *text = spyp_tensor_repr(self), *html = PyImport_ImportModule("html");
-    PyObject *escaped = text && html ? PyObject_CallMethod(html, "escape", "O", text) : NULL;
-    PyObject *result = escaped ? spyp_format("<code>%U</code>", escaped) : NULL;
+static PyObject *spyp_tensor_str(PyObject *self);
+
+// What is shown of a tensor: its values, unless they are gone.
+static PyObject *spyp_tensor_shown(PyObject *self) {
+    return ((spyp_tensor *)self)->device->device ? spyp_tensor_str(self) : spyp_tensor_repr(self);
+}
+
+static PyObject *spyp_tensor_html(PyObject *self, PyObject *ignored) {
+    PyObject *text = spyp_tensor_shown(self), *html = text ? PyImport_ImportModule("html") : NULL;
+    PyObject *escaped = html ? PyObject_CallMethod(html, "escape", "O", text) : NULL;
+    PyObject *result = escaped ? spyp_format("<pre>%U</pre>", escaped) : NULL;
     SPYP_UNUSED(ignored);
     Py_XDECREF(text);
     Py_XDECREF(html);
     Py_XDECREF(escaped);
     return result;
+}
+
+// For IPython in a terminal; within lists and dicts, too.
+static PyObject *spyp_tensor_pretty(PyObject *self, PyObject *args) {
+    PyObject *printer;
+    int cycle;
+    if (!PyArg_ParseTuple(args, "Op:_repr_pretty_", &printer, &cycle)) return NULL;
+    PyObject *text = spyp_tensor_shown(self), *done = text ? PyObject_CallMethod(printer, "text", "O", text) : NULL;
+    Py_XDECREF(text);
+    return done;
+}
+
+// Whether == with it could be meant element by element.
+static bool spyp_is_comparable(PyObject *other) {
+    spyp_math_info info;
+    return PyLong_CheckExact(other) || PyBool_Check(other) || PyFloat_CheckExact(other) || PyList_Check(other) || PyTuple_Check(other) ||
+           PyObject_TypeCheck(other, spyp.tensor) || spyp_math_view(other, &info);
+}
+
+// Tensors are compared by identity, so that they can be in lists, sets and dicts. Who compares one with values gets a warning, for
+// the answer is always False. Arrays of other libraries have an == of their own, which is asked next.
+static PyObject *spyp_tensor_compare(PyObject *self, PyObject *other, int op) {
+    if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+    if (self == other) return PyBool_FromLong(op == Py_EQ);
+    if (spyp_is_comparable(other) &&
+        PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                         "Tensor: %s compares which object it is, and not the elements: write tensor.to_numpy() %s value, or "
+                         "'tensor is%s other' for the object",
+                         op == Py_EQ ? "==" : "!=", op == Py_EQ ? "==" : "!=", op == Py_EQ ? "" : " not") < 0)
+        return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static Py_hash_t spyp_tensor_hash(PyObject *self) {
+    Py_hash_t hash = (Py_hash_t)((uintptr_t)self >> 4);
+    return hash == -1 ? -2 : hash;
 }
 
 static PyObject *spyp_tensor_cursor(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -810,7 +866,8 @@ static PyMethodDef spyp_tensor_methods[] = {
     { "cursor", SPYP_FUNC(spyp_tensor_cursor), METH_VARARGS | METH_KEYWORDS,
       "cursor(start=0, count=None): a BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field "
       "= value, cursor[i].read(); cursor.apply() copies back what was written. Waits." },
-    { "_repr_html_", spyp_tensor_html, METH_NOARGS, "_repr_html_(): the type and shape; the contents stay on the GPU." },
+    { "_repr_html_", spyp_tensor_html, METH_NOARGS, "_repr_html_(): as print() shows it, for notebooks. Waits." },
+    { "_repr_pretty_", spyp_tensor_pretty, METH_VARARGS, "_repr_pretty_(printer, cycle): the same for IPython. Waits." },
     { "is_contiguous", spyp_tensor_contiguous, METH_NOARGS, "is_contiguous(): whether elements lie row-major without gaps." },
     { NULL, NULL, 0, NULL },
 };
@@ -835,12 +892,15 @@ static PyMemberDef spyp_tensor_members[] = {
 static PyType_Slot spyp_tensor_slots[] = {
     { Py_tp_doc, (void *)"Tensor(device, shape, dtype=float): an N-dimensional strided array of device memory with a Slang element type, "
                          "contents undefined. Tensor(storage, dtype, shape, strides=None, offset=0): the same over the memory of a Buffer or "
-                         "another tensor; strides and offset in elements." },
+                         "another tensor; strides and offset in elements. == compares which object it is, with a warning where values are given: "
+                         "to_numpy() == value compares elements." },
     { Py_tp_new, (void *)spyp_tensor_new },
     { Py_tp_dealloc, (void *)spyp_tensor_dealloc },
     { Py_tp_traverse, (void *)spyp_tensor_traverse },
     { Py_tp_repr, (void *)spyp_tensor_repr },
     { Py_tp_str, (void *)spyp_tensor_str },
+    { Py_tp_richcompare, (void *)spyp_tensor_compare },
+    { Py_tp_hash, (void *)spyp_tensor_hash },
     { Py_nb_bool, (void *)spyp_tensor_bool },
     { Py_mp_length, (void *)spyp_tensor_length },
     { Py_mp_subscript, (void *)spyp_tensor_subscript },

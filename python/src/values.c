@@ -455,6 +455,11 @@ static bool spyp_has_doubles(const spy_type_info *info) {
     return false;
 }
 
+static bool spyp_has_structs(const spy_type_info *info) {
+    while (info && info->kind == SPY_TYPE_ARRAY) info = info->element;
+    return info && info->kind == SPY_TYPE_STRUCT;
+}
+
 static bool spyp_has_pointers(const spy_type_info *info, int depth) {
     bool found = info && info->kind == SPY_TYPE_POINTER;
     if (!info || depth == 16) return found;
@@ -462,8 +467,11 @@ static bool spyp_has_pointers(const spy_type_info *info, int depth) {
     return found || (info->kind == SPY_TYPE_ARRAY && spyp_has_pointers(info->element, depth + 1));
 }
 
-// The first declaration of the function; NULL: reflection does not know it. Enters the device.
-static const spy_decl *spyp_function_decl(spyp_function *f) {
+static bool spyp_is_pair_type(const spy_type_info *info) {
+    return info && info->name && strncmp(info->name, "DifferentialPair<", 17) == 0;
+}
+
+const spy_decl *spyp_declared(spyp_function *f) {
     char path[512];
     spyp_device *d = f->module->device;
     const char *name = f->function ? spyp_utf8(f->name) : NULL;
@@ -489,34 +497,54 @@ static const spy_decl *spyp_function_decl(spyp_function *f) {
 
 bool spyp_function_is(spyp_function *f, unsigned int trait) {
     if (f->traits) return f->traits & trait;
-    const spy_decl *decl = spyp_function_decl(f);
+    const spy_decl *decl = spyp_declared(f);
     f->traits = SPYP_TRAIT_KNOWN | (decl ? 0 : SPYP_TRAIT_CHANGES);
     for (; decl; decl = spy_next_overload(decl)) {
         if (decl->flags & SPY_DECL_MUTATING) f->traits |= SPYP_TRAIT_CHANGES;
         if (decl->kind == SPY_DECL_METHOD && decl->parent && spyp_has_pointers(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
+        if (decl->kind == SPY_DECL_METHOD) f->traits |= SPYP_TRAIT_STRUCTS;
         for (uint32_t i = 0; i < decl->child_count; i++) {
             if (decl->children[i].kind != SPY_DECL_PARAMETER) continue;
             if (decl->children[i].flags & SPY_DECL_OUT) f->traits |= SPYP_TRAIT_CHANGES;
+            if (spyp_has_structs(decl->children[i].type)) f->traits |= SPYP_TRAIT_STRUCTS;
             if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;
             if (spyp_has_pointers(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
+            if (spyp_is_pair_type(decl->children[i].type)) f->traits |= SPYP_TRAIT_PAIRS;
         }
     }
     return f->traits & trait;
 }
 
-// The name of an overload's parameter by its position, an instance first unless one is bound; NULL: it has fewer.
-static const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position) {
-    if (decl->kind == SPY_DECL_METHOD && !(decl->flags & SPY_DECL_STATIC) && !bound && position-- == 0) return "this";
+// An overload's parameter by its position, an instance first unless one is bound: the declaration itself stands for that.
+// NULL: it has fewer.
+static const spy_decl *spyp_parameter_at(const spy_decl *decl, bool bound, Py_ssize_t position) {
+    if (decl->kind == SPY_DECL_METHOD && !(decl->flags & SPY_DECL_STATIC) && !bound && position-- == 0) return decl;
     for (uint32_t i = 0; i < decl->child_count; i++)
-        if (decl->children[i].kind == SPY_DECL_PARAMETER && position-- == 0) return decl->children[i].name;
+        if (decl->children[i].kind == SPY_DECL_PARAMETER && position-- == 0) return &decl->children[i];
     return NULL;
+}
+
+static const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position) {
+    const spy_decl *found = spyp_parameter_at(decl, bound, position);
+    return !found ? NULL : found == decl ? "this" : found->name;
+}
+
+const spy_type_info *spyp_parameter_type(spyp_function *f, const spy_decl *decl, const char *name, Py_ssize_t position) {
+    const spy_decl *found = NULL;
+    bool instance = name ? strcmp(name, "this") == 0 : position < 0;
+    for (uint32_t i = 0; name && !found && i < decl->child_count; i++)
+        if (decl->children[i].kind == SPY_DECL_PARAMETER && strcmp(decl->children[i].name, name) == 0) found = &decl->children[i];
+    if (instance && !found) found = decl->kind == SPY_DECL_METHOD ? decl : NULL;
+    else if (!name) found = spyp_parameter_at(decl, f->chain && f->chain->self, position);
+    if (!found) return NULL;
+    return found == decl ? (decl->parent ? decl->parent->type : NULL) : found->type;
 }
 
 const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
     PyObject *type, *value, *trace;
     const char *name = position < 0 ? "this" : NULL;
     PyErr_Fetch(&type, &value, &trace);
-    for (const spy_decl *decl = name ? NULL : spyp_function_decl(f); decl; decl = spy_next_overload(decl)) {
+    for (const spy_decl *decl = name ? NULL : spyp_declared(f); decl; decl = spy_next_overload(decl)) {
         const char *here = spyp_parameter_name(decl, f->chain && f->chain->self, position);
         if (here && name && strcmp(here, name) != 0) {
             name = NULL; // overloads do not agree
@@ -530,7 +558,7 @@ const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
 
 PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) {
     bool bound = f->chain && f->chain->self;
-    for (const spy_decl *decl = spyp_function_decl(f); decl; decl = spy_next_overload(decl)) {
+    for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl)) {
         const char *name = spyp_parameter_name(decl, bound, position);
         PyObject *found = name ? PyDict_GetItemString(dict, name) : NULL;
         if (found) return found;
@@ -539,7 +567,7 @@ PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict)
 }
 
 int spyp_check_parameters(spyp_function *f, PyObject *dict, const char *what) {
-    const spy_decl *first = spyp_function_decl(f);
+    const spy_decl *first = spyp_declared(f);
     PyObject *key, *value;
     Py_ssize_t at = 0;
     while (first && PyDict_Next(dict, &at, &key, &value)) {

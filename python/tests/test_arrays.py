@@ -186,7 +186,7 @@ def test_any_buffer_is_an_array(device, module, kind):
 def test_ctypes_structs_are_struct_arguments(module):
     points = (Point * 2)(Point(3, 1, 2), Point(6, 4, 5))
     assert module.luma(points, _result="numpy").tolist() == [17, 38]
-    with pytest.raises(TypeError, match="'p.r': expected float, got double.*outputs are not converted"):
+    with pytest.raises(TypeError, match="'p.r': expected float, got double.*double is not converted to float|what is read and written is not converted"):
         module.brighten(points, 2.0)
     assert [(p.r, p.g, p.b) for p in points] == [(1, 2, 3), (4, 5, 6)]
 
@@ -640,8 +640,27 @@ def test_torch_tensors_by_their_protocol(module, requires_grad, where):
     """T1, T4: torch's rules without torch: detach() for gradients, cpu() for CUDA."""
     a = np.arange(6, dtype="f4").reshape(2, 3)
     tensor = FakeTorch(a, requires_grad, where)
-    np.testing.assert_array_equal(module.twice(tensor, _result="numpy"), 2 * a)
     assert "torch" not in sys.modules
+    if requires_grad:  # its gradient would be lost without a word
+        for use in (lambda: module.twice(tensor), lambda: module.twice.bwds(tensor), lambda: module.luma({"r": tensor, "g": 1, "b": 2})):
+            with pytest.raises(RuntimeError, match=r"requires a gradient.*x\.detach\(\).*\.bwds.*torch\.no_grad\(\)"):
+                use()
+        with pytest.raises(RuntimeError, match="Tensor.from_numpy: .*requires a gradient"):
+            spy.Tensor.from_numpy(module.device, tensor)
+        assert tensor.detached == 0
+        tensor = tensor.detach()
+    np.testing.assert_array_equal(module.twice(tensor, _result="numpy"), 2 * a)
+
+
+def test_torch_without_gradients(module, monkeypatch):
+    """T2: torch.no_grad() says that none are wanted."""
+    enabled = [True]
+    monkeypatch.setitem(sys.modules, "torch", type("torch", (), {"is_grad_enabled": staticmethod(lambda: enabled[0])}))
+    a = np.arange(6, dtype="f4")
+    with pytest.raises(RuntimeError, match="requires a gradient"):
+        module.twice(FakeTorch(a, True))
+    enabled[0] = False
+    np.testing.assert_array_equal(module.twice(FakeTorch(a, True), _result="numpy"), 2 * a)
 
 
 @pytest.mark.parametrize("way", ["get", "copy_to_host"])

@@ -257,8 +257,10 @@ for typestr, code, name in (("<f4", (2, 32, 1), "float"), ("<f8", (2, 64, 1), "d
         got = spy.Tensor.from_dlpack(d, made)
         assert got.dtype.name == name and got.to_numpy().dtype == wanted.dtype and np.array_equal(got.to_numpy(), wanted), (name, got.dtype)
 for kind, double, bools, ints in ((Plain, ("<f8",), ("|b1",), ("<i4",)), (Packed, ((2, 64, 1),), ((6, 8, 1),), ((0, 32, 1),)), (Fast, ((2, 64, 1),), ((6, 8, 1),), ((0, 32, 1),))):
-    raises(TypeError, "'a': expected float, got double tensor (8,); device float64 is not converted", m.add, kind((8,), *double), 1.0)
-    raises(TypeError, "'_result': expected float, got int tensor (8,)", m.add, 1.0, kind((8,)), _result=kind((8,), *ints))
+    raises(TypeError, "'a': expected float, got double tensor (8,); a tensor's numbers are not converted from double to float", m.add, kind((8,), *double), 1.0)
+    raises(TypeError, "'_result': expected float, got bool tensor (8,)", m.add, 1.0, kind((8,)), _result=kind((8,), *bools))
+    m.add(1.0, kind((8,), at=64), _result=kind((8,), *ints))
+    assert places(blocks[-1]) == [0, 64]
     m.both(kind((8,), *bools), True, _result=kind((8,), *bools, at=64))
     assert places(blocks[-1]) == [0, 64]
     m.vectors(kind((7, 3)), _result=kind((7, 3), at=512))
@@ -588,6 +590,78 @@ assert not errors, errors
 """)
 
 
+def test_gradients_are_not_lost(arrays):
+    """T2: an array that requires a gradient is refused wherever it is given, but within torch.no_grad()."""
+    arrays("""
+class Asked(Fast):
+    asked = 0
+    wanted = True
+    @property
+    def requires_grad(self):
+        Asked.asked += 1
+        return self.wanted
+
+class Slow(Packed):
+    requires_grad = True
+
+words = "requires a gradient, which a call does not give to torch: write x.detach()"
+b, out = Fast((8,), at=64), Fast((8,), at=512)
+for kind in (Asked, Slow):
+    a = kind((8,), at=256)
+    for use in (lambda: m.add(a, b), lambda: m.add(b, b, _result=a), lambda: m.of({"x": a, "y": 1}), lambda: m.of((a, 1)),
+                lambda: m.fill(a), lambda: m.add.bwds(a, b), lambda: m.add.explain(a, b), lambda: m.whole(a, 1),
+                lambda: spy.Tensor.from_torch(d, a), lambda: spy.Tensor.from_dlpack(d, a), lambda: spy.Tensor.from_numpy(d, a)):
+        blocks.clear()
+        raises(RuntimeError, words, use)
+        assert not blocks
+    raises(RuntimeError, "add: argument 'b': it " + words, m.add, b, a)
+enabled = [False]
+sys.modules["torch"] = types.SimpleNamespace(is_grad_enabled=lambda: enabled[0])
+a = Asked((8,), at=256)
+m.add(a, b, _result=out)
+assert places(blocks.pop()) == [64, 256, 512]
+enabled[0] = True
+raises(RuntimeError, words, m.add, a, b)
+Asked.wanted, before = False, Asked.asked
+m.add(a, b, _result=out)
+assert Asked.asked == before + 1 and places(blocks.pop()) == [64, 256, 512]
+""")
+
+
+KERNELS = """
+[CudaKernel] void scale(int count, TensorView<float> input, TensorView<float> output) {
+    uint i = cudaBlockIdx().x * cudaBlockDim().x + cudaThreadIdx().x; if (i < count) output[i] = 2 * input[i]; }
+[CUDAKernel] [Differentiable] void square(no_diff int count, DiffTensorView<float> input, DiffTensorView<float> output) {
+    uint i = cudaBlockIdx().x * cudaBlockDim().x + cudaThreadIdx().x; if (i < count) output[i] = input[i] * input[i]; }
+[CudaKernel] void unguarded(TensorView<float> output) { output[cudaBlockIdx().x * cudaBlockDim().x + cudaThreadIdx().x] = 1; }
+"""
+
+
+def test_cuda_kernels_are_called(arrays):
+    """U5, V15: [CudaKernel] and [CUDAKernel] functions by keywords, with _thread_count; .bwds; the kernel is compiled and gets the views."""
+    arrays("k = spy.Module.load_from_source(d, 'kernels', " + repr(KERNELS) + ")" + """
+x, y = Fast((5,), at=256), Fast((5,), at=512)
+k.scale(count=5, input=x, output=y, _thread_count=5)
+assert places(blocks.pop()) == [256, 512]
+t, u = spy.Tensor.zeros(d, (5,)).with_grads(), spy.Tensor.zeros(d, (5,)).with_grads()
+k.square(count=5, input=t, output=u, _thread_count=5)
+assert not any(blocks.pop()[-28 * 4 + 56:-28 * 4 + 56]) and not blocks
+k.square.bwds(count=5, input=t, output=u, _thread_count=5)
+block = blocks.pop()
+words = [struct.unpack_from("<Q", block, i)[0] for i in range(0, len(block) - 7, 4)]
+for tensor in (t, t.grad, u, u.grad):
+    assert tensor.device_address in words
+k.square.bwds(count=5, input=spy.diffPair(x, y), output=spy.diffPair(y, x), _thread_count=5)
+assert places(blocks.pop()) == [256, 512]
+raises(ValueError, "scale: it is a [CudaKernel]", k.scale, 5, x, y)
+raises(ValueError, "_thread_count=, got none; dispatch() runs it, too", k.scale, 5, x, y)
+raises(spy.Error, "scale: ", k.scale.bwds, 5, x, y, _thread_count=5)
+raises(TypeError, "'output': expected TensorView<float>, got int tensor (8,); it takes a tensor of exactly these elements", k.scale, 5, x,
+       spy.Tensor.zeros(d, (8,), "int"), _thread_count=5)
+assert not blocks
+""")
+
+
 def test_other_devices(device):
     """T1: on Vulkan, CUDA arrays go through host memory as before, and tensors have no CUDA interface."""
     if device.info.type == spy.DeviceType.cuda:
@@ -655,7 +729,15 @@ def test_torch_values(torch, beside):
     a.set_(torch.arange(7, device="cuda", dtype=torch.float32))
     assert torch.equal(beside.add(a, a), 2 * torch.arange(7, device="cuda", dtype=torch.float32))
     grown = torch.ones(5, device="cuda", requires_grad=True)
-    assert torch.equal(beside.add(grown, 1.0), torch.full((5,), 2.0, device="cuda"))
+    for use in (lambda: beside.add(grown, 1.0), lambda: beside.add(a[:5], 1.0, _result=grown), lambda: beside.add.bwds(grown, 1.0),
+                lambda: beside.add(torch.nn.Parameter(a[:5]), 1.0), lambda: beside.add(grown * 2, 1.0), lambda: beside.add(grown.cpu(), 1.0),
+                lambda: spy.Tensor.from_torch(beside.device, grown)):
+        with pytest.raises(RuntimeError, match="requires a gradient.*detach"):
+            use()
+    assert torch.equal(beside.add(grown.detach(), 1.0), torch.full((5,), 2.0, device="cuda"))
+    with torch.no_grad():
+        assert torch.equal(beside.add(grown, 1.0), torch.full((5,), 2.0, device="cuda"))
+        assert torch.equal(beside.add(grown * 2, 1.0), torch.full((5,), 3.0, device="cuda"))
     assert torch.equal(beside.add(torch.tensor(2.0, device="cuda"), a), a + 2)
     assert beside.add(torch.empty(0, 3, device="cuda"), 1.0).shape == (0, 3)
     assert torch.equal(beside.turn(torch.arange(12, device="cuda").float().view(4, 3)).cpu(), torch.arange(12).float().view(4, 3)[:, [2, 0, 1]])
@@ -691,7 +773,7 @@ def test_torch_types(torch, beside):
     for name, word in (("bfloat16", "bfloat16"), ("complex64", "complex64")):
         with pytest.raises(TypeError, match="add: argument 'a': Unsupported type: an array of " + word):
             beside.add(torch.zeros(4, device="cuda", dtype=getattr(torch, name)), 1.0)
-    with pytest.raises(TypeError, match="device float64 is not converted"):
+    with pytest.raises(TypeError, match="not converted from double to float"):
         beside.add(torch.zeros(4, device="cuda", dtype=torch.float64), 1.0)
     pairs = torch.rand(20, 2, device="cuda")
     t = spy.Tensor.from_torch(beside.device, pairs, dtype=beside.P)
@@ -782,3 +864,23 @@ def test_cupy(beside):
     out = cupy.zeros_like(x)
     beside.add(x[::-1], 1.0, _result=out)
     assert np.array_equal(cupy.asnumpy(out), np.arange(100)[::-1] + 1)
+
+
+def test_torch_cuda_kernels(torch):
+    """U3, U5, V15: kernels as the public documentation calls them, on the GPU: exactly as many threads as asked for."""
+    with spy.create_torch_device() as d:
+        k = spy.Module.load_from_source(d, "kernels_on_gpu", KERNELS)
+        x, y = torch.rand(300, device="cuda"), torch.zeros(300, device="cuda")
+        k.scale(count=290, input=x, output=y, _thread_count=300)
+        assert torch.equal(y[:290], 2 * x[:290]) and not y[290:].any()
+        y.zero_()
+        k.unguarded(y, _thread_count=77)
+        assert y.sum().item() == 77 and bool(y[:77].all())
+        grad, seed = torch.zeros_like(x), torch.rand_like(x)
+        k.square.bwds(count=300, input=spy.diffPair(x, grad), output=spy.diffPair(y, seed.clone()), _thread_count=300)
+        assert torch.allclose(grad, 2 * x * seed)
+        t, u = spy.Tensor.from_torch(d, x).with_grads(), spy.Tensor.zeros(d, (300,)).with_grads(grad_in=seed.cpu().numpy())
+        k.square(count=300, input=t, output=u, _thread_count=300)
+        assert np.allclose(u.to_numpy(), (x * x).cpu().numpy())
+        k.square.bwds(count=300, input=t, output=u, _thread_count=300)
+        assert np.allclose(t.grad.to_numpy(), (2 * x * seed).cpu().numpy(), atol=1e-6)

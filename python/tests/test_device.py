@@ -179,11 +179,11 @@ def test_compiler_options_without_effect():
     output = spy.Logger.get().add_output(type("Seen", (), {"write": lambda self, level, name, msg: seen.append((level, msg))})())
     try:
         for _ in range(2):
-            with spy.create_device(compiler_options={"downstream_args": ["-O3"]}) as d:
+            with spy.create_device(compiler_options={"report_downstream_time": True}) as d:
                 assert spy.Module.load_from_source(d, "m", ADD).add(1, 2) == 3
     finally:
         spy.Logger.get().remove_output(output)
-    assert seen == [(spy.LogLevel.warn, "compiler_options: 'downstream_args' has no effect")]
+    assert seen == [(spy.LogLevel.warn, "compiler_options: 'report_downstream_time' has no effect")]
 
 
 # >>what it is

@@ -673,3 +673,64 @@ def test_no_instances(m):
     for t in (spy.Function, spy.Struct):
         with pytest.raises(TypeError):
             t()
+
+
+DOCUMENTED = """
+import slangpy;
+/// Adds two numbers.
+///   Both of them.
+float add(float a, float b) { return a + b; }
+/** Of integers. */
+int add(int a, int b) { return a + b; }
+/// Scales.
+float3 scale(float3 v, float s = 2) { return v * s; }
+struct P { float x;
+    //! The sum.
+    float total(float lambda) { return x + lambda; } };
+[Differentiable] float bare(float x) { return x; }
+"""
+
+
+def test_tells_its_declarations(device, tmp_path):
+    """W1: print(f), f.__doc__ and inspect.signature(f) are Slang's declarations with their comments, from text and from files."""
+    import inspect
+    import pydoc
+
+    path = tmp_path / "documented.slang"
+    path.write_text(DOCUMENTED)
+    for m in (spy.Module.load_from_source(device, "documented", DOCUMENTED), spy.Module.load_from_file(device, str(path))):
+        add = "float add(float a, float b)\n    Adds two numbers.\n      Both of them.\nint add(int a, int b)\n    Of integers."
+        assert str(m.add) == add and m.add.__doc__.startswith(add + "\n\n") and "_thread_count=" in m.add.__doc__
+        assert repr(m.add) == "<slangpy.Function add of module documented>"
+        assert str(m.bare) == "float bare(float x)" and str(m.bare.bwds) == "The backward derivative of\nfloat bare(float x)"
+        assert str(m.P.total) == "float total(float lambda)\n    The sum."
+        signature = inspect.signature(m.scale)
+        assert str(signature) == "(v: float3, s: float = ..., *, _result=None, _append_to=None, _thread_count=None) -> float3"
+        assert list(inspect.signature(m.add).parameters) == ["args", "_result", "_append_to", "_thread_count", "kwargs"]  # two overloads
+        assert list(inspect.signature(m.P.total).parameters)[0] == "args"  # lambda is Python's word
+        assert list(inspect.signature(m.bare).parameters)[0] == "x"
+        assert "Adds two numbers." in pydoc.render_doc(m.add)
+        assert m.add.map((0,)).__doc__ == m.add.__doc__ and m.layout.find_function_by_name("scale").doc == "Scales."
+    assert spy.Function.__doc__.startswith("A Slang function.") and not hasattr(spy.Function, "__signature__")
+    unknown = spy.Module.load_from_source(device, "sized", "T f<T : IFloat>(T x) { return x; }")["f<float>"]
+    assert "f" in str(unknown) and inspect.signature(unknown)
+
+
+def test_optimisation_without_its_library(device):
+    """M8: without slang-glslang it is left out, with one warning for the device; options of NVRTC reach it or are refused."""
+    source = "float f(float x) { return 2 * x; }"
+    seen = []
+    with spy.create_device(log=lambda level, message: seen.append((level, message))) as d:
+        for i, level in enumerate((spy.SlangOptimizationLevel.maximal, "high", "low")):
+            m = spy.Module.load_from_source(d, "optimised%d" % i, source, options={"compiler_options": {"optimization": level}})
+            assert m.f(2.0) == 4
+        told = [message for _, message in seen if "optimi" in message]
+        on_cuda = d.info.type == spy.DeviceType.cuda
+        assert len(told) <= (3 if on_cuda else 1) and all("slang-glslang" in t or on_cuda for t in told)
+        m = spy.Module.load_from_source(d, "fast", source, options={"compiler_options": {"downstream_args": ["-use_fast_math", "-lineinfo"]}})
+        assert m.f(2.0) == 4
+        for bad in (["-O3"], ["use_fast_math"], ["-lineinfo", "--maxrregcount=32"]):
+            with pytest.raises(ValueError, match="'downstream_args': expected '-use_fast_math', '-fmad=false', '-lineinfo' or '-G'.*got '%s'" % bad[-1]):
+                spy.Module.load_from_source(d, "refused", source, options={"compiler_options": {"downstream_args": bad}})
+    with pytest.raises(ValueError, match="'downstream_args'"):
+        spy.create_device(compiler_options={"downstream_args": ["-O3"]})

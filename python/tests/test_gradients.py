@@ -1067,3 +1067,35 @@ def test_reload(load, device):
     module.reload("[Differentiable] float f(float x) { return 30 * x; }")
     bwds(x, _result=ONE)
     near(x.grad, [32, 32])
+
+
+PAIRS = """
+float held(DifferentialPair<float> x, float s) { return x.p * s + x.d; }
+void advance(inout DifferentialPair<float> x, float s) { x = diffPair(x.p * s, x.d + s); }
+struct Lamp : IDifferentiable { float3 color; float power; int id; };
+float of_lamp(DifferentialPair<Lamp> l) { return l.p.color.y * l.d.color.y + l.d.power + l.p.id; }
+float plain(float x) { return x * 2; }
+"""
+
+
+def test_pair_parameters(device, load):
+    """B5: a DifferentialPair<T> parameter takes a DiffPair, a tensor with gradients, or a dict."""
+    m = load(PAIRS)
+    x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32)).with_grads()
+    x.grad_out.copy_from_numpy(np.array([10, 20, 30], np.float32))
+    assert m.held(x, 2.0, _result="numpy").tolist() == [12, 24, 36]
+    other = spy.Tensor.from_numpy(device, np.array([4, 5, 6], np.float32))
+    assert m.held(spy.DiffPair(x, other), 2.0, _result="numpy").tolist() == [6, 9, 12]
+    assert m.held(spy.DiffPair(np.array([1, 2], np.float32), np.array([3, 4], np.float32)), 2.0, _result="numpy").tolist() == [5, 8]
+    assert m.held(spy.DiffPair(3.0, 4.0), 2.0) == 10
+    assert m.held({"p": 3.0, "d": 4.0}, 2.0) == 10
+    assert m.held({"primal": 3.0, "grad": 4.0}, 2.0) == 10
+    assert m.held({"p": x, "d": 0.5}, 2.0, _result="numpy").tolist() == [2.5, 4.5, 6.5]
+    m.advance(x, 2.0)
+    assert x.to_numpy().tolist() == [2, 4, 6] and x.grad_out.to_numpy().tolist() == [12, 22, 32]
+    assert m.of_lamp({"p": {"color": [1, 2, 3], "power": 1, "id": 2}, "d": {"color": [4, 5, 6], "power": 7}}) == 19
+    assert m.plain(spy.DiffPair(3.0, 4.0)) == 6
+    with pytest.raises(TypeError, match=r"'x'.*DifferentialPair<float>.*float number.*DiffPair"):
+        m.held(3.0, 2.0)
+    with pytest.raises(TypeError, match=r"'x'.*DifferentialPair<float>.*float tensor \(3,\)"):
+        m.held(other, 2.0)

@@ -287,6 +287,20 @@ def test_gpu_print_off(device):
     assert device.flush_print_to_string() == ""
 
 
+def test_check_bounds():
+    """A tensor that is taken whole finds an index outside its shape; reading says which; the rest is right."""
+    with spy.create_device(check_bounds=True) as d:
+        assert d.desc.check_bounds
+        m = spy.Module.load_from_source(d, "m", "import slangpy;\nfloat look(Tensor<float, 2> t, int i) { return t[i, 1]; }")
+        t = spy.Tensor.from_numpy(d, np.arange(6, dtype=np.float32).reshape(3, 2))
+        out = spy.Tensor.zeros(d, (4,), "float")
+        m.look(t, np.array([0, 2, 3, 1], dtype=np.int32), _result=out)
+        with pytest.raises(ValueError) as e:
+            out.to_numpy()
+        assert "look: 't': the kernel reads at index (3, 1), its shape is (3, 2): expected 0 to 2 in dimension 0, got 3" in str(e.value)
+        assert out.to_numpy().tolist() == [1, 5, 0, 3]
+
+
 def test_gpu_print_overflow(default):
     """W4: what the buffer does not hold is lost, and a warning counts it."""
     with spy.create_device(enable_print=True, print_buffer_size=1024) as d:

@@ -4,6 +4,8 @@ import gc
 import sys
 import types
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -505,7 +507,7 @@ def test_print_of_structs(device, module):
 def test_repr_reads_nothing(device, module):
     tensor = spy.Tensor.zeros(device, (2, 3), "float3")
     assert repr(tensor) == "<slangpy.Tensor float3 (2, 3)>" and repr(tensor[0]) == "<slangpy.Tensor float3 (3,)>"
-    assert tensor._repr_html_() == "<code>&lt;slangpy.Tensor float3 (2, 3)&gt;</code>"
+    assert tensor._repr_html_() == "<pre>{}</pre>".format(str(tensor))
     assert repr(spy.NDBuffer(device, shape=(2,))) == "<slangpy.NDBuffer float (2,)>"
 
 
@@ -737,3 +739,34 @@ def test_use_after_close(module):
     assert not place.is_valid()
     del tensor, view, cursor, place
     gc.collect()
+
+
+def test_shown_with_values(device):
+    """B11, W9: the last line of a notebook's cell shows values, as print() does; elsewhere a repr asks nothing of the GPU."""
+    t = spy.Tensor.from_numpy(device, np.float32([[1.5, 2], [3, 4]]))
+    assert "1.5" in t._repr_html_() and t._repr_html_() == "<pre>{}</pre>".format(t)
+    shown = []
+    t._repr_pretty_(type("Printer", (), {"text": lambda self, text: shown.append(text)})(), False)
+    assert shown == [str(t)] and repr(t) == "<slangpy.Tensor float (2, 2)>"
+    with spy.create_device() as d:
+        gone = spy.Tensor.zeros(d, (2,))
+    assert gone._repr_html_() == "<pre>&lt;slangpy.Tensor, of a closed device&gt;</pre>"
+
+
+def test_compared_by_identity(device):
+    """B2: == asks which object it is, and warns where values were meant; lists, sets and dicts of tensors work."""
+    t, u = spy.Tensor.zeros(device, (2,)), spy.NDBuffer(device, dtype=float, shape=(2,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert t == t and not t != t and t != None and t != "a" and not t == object()  # noqa: E711
+        assert t in [t, u] and {t: 1, u: 2}[u] == 2 and len({t, u, t}) == 2 and [u, t].index(u) == 0 and hash(t) == hash(t)
+        np.testing.assert_array_equal(t == np.zeros(2), [True, True])  # numpy's own
+    for other in (0, 0.0, [0, 0], (0, 0), u, spy.float2(0)):
+        for compare, answer in ((lambda: t == other, False), (lambda: t != other, True), (lambda: other == t, False)):
+            with pytest.warns(RuntimeWarning, match=r"Tensor: [=!]= compares which object it is, and not the elements: write tensor.to_numpy\(\)"):
+                assert compare() is answer
+    with warnings.catch_warnings(), pytest.raises(RuntimeWarning):
+        warnings.simplefilter("error")
+        t == 0  # noqa: B015
+    with pytest.raises(TypeError):
+        t < 0  # noqa: B015

@@ -20,6 +20,13 @@ uniform float gain;
 float scaled(float x) { return x * gain; }
 struct Pair { float a; float b; float total() { return a + b; } };
 float pair(Pair p) { return p.a + p.b; }
+extern static const int WIDTH;
+int sized(int x) { return x * WIDTH; }
+interface I { float get(); }
+extern struct Impl : I;
+float implemented(float x) { Impl i; return i.get() * x; }
+[CudaKernel] void kernel(TensorView<float> v) { v[cudaThreadIdx().x] = 1; }
+void viewing(TensorView<float> v) { v[0] = 1; }
 """
 
 
@@ -33,12 +40,30 @@ def tensor(m, *shape):
 
 
 CASES = {
-    "Tensor.empty": (lambda m: spy.Tensor.empty(m.device, (-1,), float), "Tensor.empty: shape has a negative size"),
-    "Tensor.zeros": (lambda m: spy.Tensor.zeros(m.device, (2,), "NoSuchType"), "Tensor.zeros: type 'NoSuchType' is not known"),
+    "Tensor.empty": (lambda m: spy.Tensor.empty(m.device, (-1,), float), "Tensor.empty: shape (-1,) has the negative size -1"),
+    "Tensor.zeros": (lambda m: spy.Tensor.zeros(m.device, (2,), "NoSuchType"), "Tensor.zeros: type 'NoSuchType' is none of Slang's own; for a module's own give dtype=module.Name"),
+    "dtype": (lambda m: spy.Tensor.zeros(m.device, (2,), "flaot3"), "did you mean 'float3'?"),
+    "from_numpy dtype": (lambda m: spy.Tensor.from_numpy(m.device, np.ones(3), dtype="duoble"), "Slang itself has no type 'duoble', did you mean 'double'?"),
+    "double tensor": (lambda m: m.add(spy.Tensor.from_numpy(m.device, np.ones(3)), 1),
+                      "'a': expected float, got double tensor (3,); a tensor's numbers are not converted from double to float, which could change them: "
+                      "Tensor.from_numpy(device, array, dtype=...) converts; give it the dtype float"),
+    "long tensor": (lambda m: m.add(spy.Tensor.from_numpy(m.device, np.ones(3, np.int64)), 1), "are not converted from int64_t to float"),
+    "inout tensor": (lambda m: m.change(spy.Tensor.zeros(m.device, (3,), "double")), "what is read and written is not converted"),
+    "_results": (lambda m: m.add(1, 2, _results=tensor(m)), "No parameter named '_results', did you mean '_result'?"),
+    "keyword": (lambda m: m.add(1, bb=2), "No parameter named 'bb'"),
+    "twice": (lambda m: m.add(1, 2, a=3), "Parameter 'a' specified multiple times"),
+    "extern constant": (lambda m: m.sized(1), "'WIDTH' of module '{}' is declared extern, and nothing gives it: give a constant in .constants({{...}})"),
+    "extern type": (lambda m: m.implemented(1.0), "'Impl' of module '{}' is declared extern, and nothing gives it"),
+    "open type": (lambda m: m.ident({"a": 1}), "'x': expected T, got struct of 1 fields, which does not tell its Slang type: say which with map()"),
+    "open type, no such cast": (lambda m: m.ident.map("Nope")({"a": 1}), "'x': map() names 'Nope', which is no type"),
+    "vector mapped whole": (lambda m: m.add.map(())(spy.float3(1, 2, 3), 1), "'a': expected one float, got float host array (3,)"),
+    "CUDA kernel": (lambda m: m.kernel(tensor(m, 3), _thread_count=3), "kernel: it is a [CudaKernel], which the CUDA backend alone runs; this device is"),
+    "view": (lambda m: m.viewing(tensor(m, 3)), "'v': expected TensorView<float>, got float tensor (3,); Slang has such parameters for the CUDA backend "
+             "alone: here write RWTensor<T, D>"),
     "load_from_file": (lambda m: spy.Module.load_from_file(m.device, "no_such_file.slang"), "Module.load_from_file: no_such_file.slang"),
     "load_module": (lambda m: m.device.load_module("no_such_file"), "Device.load_module: no_such_file.slang"),
     "load_from_source": (lambda m: spy.Module.load_from_source(m.device, "bad", "int f( {"), "Module.load_from_source: module 'bad' does not compile"),
-    "view": (lambda m: tensor(m, 3).view((5,)), "Tensor.view: "),
+    "view too large": (lambda m: tensor(m, 3).view((5,)), "Tensor.view: "),
     "reshape": (lambda m: tensor(m, 3).reshape((5,)), "Tensor.reshape: "),
     "broadcast_to": (lambda m: tensor(m, 3).broadcast_to((5,)), "broadcast_to: "),
     "index": (lambda m: tensor(m, 3)[7], "Tensor: "),
@@ -68,7 +93,8 @@ def test_words(m, case):
     with pytest.raises((spy.Error, IndexError)) as error:
         use(m)
     text = str(error.value)
-    assert expected in text
+    assert expected.format(m.name) in text if "{}" in expected else expected in text
+    assert "in the generated kernel" not in text
     assert not re.search(r"\bspyi?_|\bSPY_|\bdesc\.|\boptions\.", text), text
 
 
@@ -105,3 +131,52 @@ def test_log_speaks_python(device):
         with pytest.raises(spy.SlangCompileError):
             spy.Module.load_from_source(d, "x", "int f() { return nope; }")
     assert seen and seen[0].startswith("Module.load_from_source: module 'x' does not compile")
+
+
+def test_what_is_not_public(device):
+    """W1: a module that says `public` anywhere hides what is not; the error says what to write."""
+    m = spy.Module.load_from_source(device, "guarded", "module guarded; public struct P { float x; public float y; }; float hidden(float x) { return x; }\n"
+                                    "public float shown(P p) { return p.y; }")
+    with pytest.raises(AttributeError, match="'hidden' of module 'guarded' is not public.*write `public` before"):
+        m.hidden(1.0)
+    with pytest.raises(ValueError, match="'x' of module 'guarded' is not public.*write `public` before it") as error:
+        m.shown({"x": 1, "y": 2})
+    assert "in the generated kernel" not in str(error.value)
+
+
+def test_from_numpy_without_a_device(device):
+    """B2: the device first."""
+    for call, words in ((lambda: spy.Tensor.from_numpy(np.ones(3)), "Tensor.from_numpy: argument 'device': expected a Device, got <class 'numpy.ndarray'>; "
+                         "write Tensor.from_numpy.device, array."),
+                        (lambda: spy.Tensor.from_numpy([1, 2]), "expected a Device, got <class 'list'>; write Tensor.from_numpy"),
+                        (lambda: spy.Tensor.from_dlpack(np.ones(3)), "write Tensor.from_dlpack.device, array."),
+                        (lambda: spy.Tensor.from_torch(tensor=np.ones(3)), "Tensor.from_torch: argument 'device': expected a Device, got None")):
+        with pytest.raises(TypeError, match=words):
+            call()
+    assert repr(spy.Tensor.zeros(device, (2,)).dtype) == "<slangpy.Struct float>"
+
+
+@pytest.mark.parametrize("use, words", [
+    (lambda m: spy.create_devcie, "module 'slangpy' has no attribute 'create_devcie', did you mean 'create_device'?"),
+    (lambda m: spy.DeviceTyp, "did you mean 'DeviceType'?"),
+    (lambda m: spy.DeviceType.opengl, "DeviceType has no member 'opengl'; its members are automatic, d3d12, vulkan, metal, wgpu, cpu, cuda"),
+    (lambda m: spy.DeviceType.Vulkan, "DeviceType has no member 'Vulkan', did you mean 'vulkan'?"),
+    (lambda m: spy.Format.rgba32_flaot, "Format has no member 'rgba32_flaot', did you mean 'rgba32_float'?"),
+    (lambda m: spy.vmap, "slangpy.vmap is not in this version (fusion); function.map((0, 1))(value) says which dimensions"),
+    (lambda m: m.add.vcast, "Function.vcast is not in this version (fusion); function.map(module.Type)(value) says which Slang type"),
+    (lambda m: m.add.mapp, "'Function' has no attribute 'mapp', did you mean 'map'?"),
+    (lambda m: m.device.create_bufer, "'Device' has no attribute 'create_bufer', did you mean 'create_buffer'?"),
+])
+def test_names_that_are_near(m, use, words):
+    with pytest.raises(AttributeError) as error:
+        use(m)
+    assert words in str(error.value)
+    assert not hasattr(spy, "_repr_html_") and not hasattr(m.add, "_repr_html_")
+
+
+@pytest.mark.parametrize("name, words", [("_thread_cont", "add: No parameter named '_thread_cont', did you mean '_thread_count'?"),
+                                         ("_appendto", "add: No parameter named '_appendto', did you mean '_append_to'?")])
+def test_own_keywords_that_are_near(m, name, words):
+    with pytest.raises(TypeError) as error:
+        m.add(1, 2, **{name: 3})
+    assert str(error.value) == words

@@ -1,4 +1,4 @@
-// C++: SPY_ARGS(...) as an argument of each function that takes spy_args. A list that stands in the call itself lives until the
+// C++: SPY_ARGS(...) as an argument of each function that takes spy_args, and SPY_INDICES(...). A list that stands in the call itself lives until the
 // call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
 #ifndef SPY_API_ARGS_CPP_H
 #define SPY_API_ARGS_CPP_H
@@ -22,72 +22,92 @@ template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_lis
     typedef Result type;
 };
 template <class List, class Result> struct spyi_with_list<List &, Result> : spyi_with_list<List, Result> {};
-template <class List, class Result> struct spyi_with_list<const List, Result> : spyi_with_list<List, Result> {};
+template <class List, class Result>
+struct spyi_with_list<const List, Result> : spyi_with_list<List, Result> {};
 
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_call(spy_function *function, List &&args) {
     return spy_call(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args,
+                                                                     const spy_call_options *options) {
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
+                                                                    List &&args,
+                                                                    const spy_call_options *options) {
     return spy_dispatch(function, threads, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(
+    spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
     return spy_dispatch_indirect(function, groups, index, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args, const spy_call_options *options, uint64_t *gpu_time_ns) {
+inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args,
+                                                                     const spy_call_options *options,
+                                                                     uint64_t *gpu_time_ns) {
     return spy_time_call(function, spyi_args_now(static_cast<List &&>(args)), options, gpu_time_ns);
 }
 template <class List>
-inline typename spyi_with_list<List, size_t>::type spy_explain_call(spy_function *function, List &&args, const spy_call_options *options, char *text, size_t capacity) {
+inline typename spyi_with_list<List, size_t>::type spy_explain_call(spy_function *function, List &&args,
+                                                                    const spy_call_options *options,
+                                                                    char *text, size_t capacity) {
     return spy_explain_call(function, spyi_args_now(static_cast<List &&>(args)), options, text, capacity);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_prepared *>::type spy_prepare(spy_function *function, List &&args, const spy_prepare_desc *desc) {
+inline typename spyi_with_list<List, spy_prepared *>::type spy_prepare(spy_function *function, List &&args,
+                                                                       const spy_prepare_desc *desc) {
     return spy_prepare(function, spyi_args_now(static_cast<List &&>(args)), desc);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_prepared(spy_prepared *prepared, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_prepared(spy_prepared *prepared,
+                                                                         List &&args) {
     return spy_call_prepared(prepared, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_backward(spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_backward(spy_function *function,
+                                                                         List &&args) {
     return spy_call_backward(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_call_forward_diff(spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_call_forward_diff(spy_function *function,
+                                                                             List &&args) {
     return spy_call_forward_diff(function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_resolution *>::type spy_resolve(spy_function *function, List &&args, const spy_call_options *options) {
+inline typename spyi_with_list<List, spy_resolution *>::type spy_resolve(spy_function *function, List &&args,
+                                                                         const spy_call_options *options) {
     return spy_resolve(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_list_call(spy_command_list *list, spy_function *function, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_list_call(spy_command_list *list,
+                                                                     spy_function *function, List &&args) {
     return spy_list_call(list, function, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
-inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call, List &&args) {
+inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call,
+                                                                    List &&args) {
     return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
 }
 
 // Arguments that point to a list: kept by its own name, or a temporary of the same statement.
-template <size_t N, bool Inner> inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
+template <size_t N, bool Inner>
+inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
     return spy_arg_struct(name, spy_args(fields));
 }
-template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_struct(const char *name, spyi_arg_list<N, Inner> &&fields) {
+template <size_t N, bool Inner>
+inline spyi_inner_arg spy_arg_struct(const char *name, spyi_arg_list<N, Inner> &&fields) {
     return { spy_arg_struct(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(fields))) };
 }
-template <size_t N, bool Inner> inline spy_arg spy_arg_diff_pair(const char *name, const spyi_arg_list<N, Inner> &pair) {
+template <size_t N, bool Inner>
+inline spy_arg spy_arg_diff_pair(const char *name, const spyi_arg_list<N, Inner> &pair) {
     return spy_arg_diff_pair(name, spy_args(pair));
 }
-template <size_t N, bool Inner> inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner> &&pair) {
+template <size_t N, bool Inner>
+inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner> &&pair) {
     return { spy_arg_diff_pair(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(pair))) };
 }
 
@@ -100,6 +120,11 @@ inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);
+}
+
+template <size_t N>
+inline spy_tensor *spy_create_indexed(spy_tensor *tensor, const spyi_index_list<N> &list) {
+    return spy_create_indexed(tensor, spy_indices(list));
 }
 
 #endif // __cplusplus

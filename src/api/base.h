@@ -30,7 +30,7 @@ extern "C" {
     X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                   \
     X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                     \
     X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                            \
-    X(SPY_ERROR_BUSY, -13, "another thread is using the device")                                              \
+    X(SPY_ERROR_BUSY, -13, "this thread is in a call of the device already")                                  \
     X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                     \
     X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
     X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \
@@ -65,7 +65,8 @@ typedef enum spy_log_level {
 } spy_log_level;
 
 // Called for each message at or above the threshold. `message` is one text without a final newline, valid
-// during the call. Threads: from the thread that causes it, and from compile threads of spy_prepare().
+// during the call. Threads: from the thread that causes it, and from threads of the
+// library that compile (spy_prepare, spy_poll_reload); it must not use the device (SPY_ERROR_BUSY).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
 typedef struct spy_log {
@@ -85,7 +86,8 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
-// Told when the calling thread is about to be blocked, and when that is over: round compilers and waits for the GPU. For
+// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the GPU and waits for
+// other threads' calls. For
 // programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
 // is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);

@@ -14,6 +14,7 @@ typedef struct spy_arg spy_arg;
 struct spy_result;
 
 #define SPY_MAP_WHOLE 255u
+#define SPY_MAP_VALUE 254u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -53,7 +54,8 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries
+    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
+                               // SPY_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -215,6 +217,9 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
+// `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
+// over as any array is: two of 3 floats for f(float, float) make 3 calls.
+spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
 spy_arg spy_cast(spy_arg arg, const char *type);
@@ -235,7 +240,7 @@ void spy_release_packed(spy_packed *packed);
 // Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
 // of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
 // Errors found before the launch leave every output as it was.
-// Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
+// Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
 // What a write_globals hook sets values in.
@@ -266,6 +271,7 @@ typedef struct spy_call_options {
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_call_options;
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
@@ -293,7 +299,9 @@ typedef struct spy_uint3 {
 // TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
 // components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
 // stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
-// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f).
+// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
+// spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
+// thread_count must have one dimension.
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
@@ -322,18 +330,22 @@ typedef struct spy_prepare_desc {
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
                                      // none. append_to must be NULL. The values in `globals` are given to every call;
                                      // write_globals is called by spy_prepare() and at each call, and gives newer ones
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
 // not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
-// SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
+// SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
+// first time or after a reload. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
 // ones are an error.
-// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
-// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
+// Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
+// runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
+// that need another variant of it, waits for the new one, which is made for these arguments.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
 void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus

@@ -32,23 +32,24 @@ typedef struct spy_cuda_desc {
     bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
                                 // back becomes a CUDA graph of one node, which is launched in half the time, unless the
                                 // environment has CUDA_LAUNCH_BLOCKING=1
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_cuda_desc;
 
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
-// stream of another context. Threads: one at a time.
+// stream of another context. Threads: any.
 spy_status spy_cuda_set_stream(spy_device *device, void *stream);
 // Order between the device and a stream that others fill; the host waits for nothing. wait: all further work of the device
 // begins after what `stream` has been given so far. signal: what `stream` is given from now on begins after all work of the
 // device so far. NULL, errors and threads as for spy_cuda_set_stream().
 spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
 spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
-// What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: one at a time.
+// What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: any.
 void *spy_cuda_get_stream(spy_device *device);
 void *spy_cuda_get_context(spy_device *device);
-// The adapter's number, as spy_device_desc.adapter: CUdevice + 1. 0 with an error for other devices. Threads: one at a time.
+// The adapter's number, as spy_device_desc.adapter: CUdevice + 1. 0 with an error for other devices. Threads: any.
 uint32_t spy_cuda_get_adapter(spy_device *device);
 // Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
-// thread's current context as it was, but for threads that have none: those get the device's. Threads: any, one at a time.
+// thread's current context as it was, but for threads that have none: those get the device's. Threads: any.
 spy_status spy_cuda_make_current(spy_device *device);
 
 // The context that is current on this thread, for spy_cuda_desc.context, and its adapter's number, for
@@ -60,7 +61,7 @@ spy_status spy_cuda_set_current_context(void *context);
 
 // A tensor over `size_bytes` of device memory from `address` (CUdeviceptr) on. desc->data must be NULL. The memory must
 // outlive the tensor and all calls with it. SPY_ERROR_INVALID_ARGUMENT for memory of another device or none of CUDA's.
-// Threads: one at a time. The address of a tensor is spy_tensor_address().
+// Threads: any. The address of a tensor is spy_tensor_address().
 spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
                                    const spy_tensor_desc *desc);
 

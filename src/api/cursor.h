@@ -15,7 +15,7 @@ extern "C" {
 //     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 3, rgb);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
-// Threads: one at a time a range, apart from the device; create, over, apply: one at a time a device.
+// Threads: one at a time a range; create, over, apply: any.
 typedef struct spy_cursor {
     spy_device *device;
     struct spyi_cursor_range *range;
@@ -53,7 +53,8 @@ spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t siz
 // read. Any cursor of the range will do. Cost: an upload for each run of such elements.
 spy_status spy_cursor_apply(spy_cursor cursor);
 // Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
-// are invalid then. Nowhere and the program's own memory are ignored. Threads: any.
+// are invalid then. Nowhere and the program's own memory are ignored. Before the
+// device is released. Threads: any.
 void spy_release_cursor(spy_cursor cursor);
 
 typedef struct spy_cursor_info {

@@ -28,7 +28,8 @@ typedef struct spy_file {
 
 // Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
 // NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
-// Threads: whichever loads a module. The library holds a lock meanwhile: a hook must not call it.
+// Threads: whichever loads or reloads a module, one at a time; after spy_poll_reload() a thread of the library. The library
+// holds a lock meanwhile: a hook must not call it.
 typedef struct spy_file_hook {
     // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
     // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.
@@ -70,42 +71,50 @@ typedef struct spy_device_desc {
     const char *label;          // name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
+    bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
+    bool single_threaded; // the program uses the device from one thread at a time by itself: calls leave out the lock
+                          // that makes others wait (releases still come from any thread)
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 spy_device *spy_create_device(const spy_device_desc *desc);
 
-// Release the device and everything that was made from it; waits for its work. NULL is ignored.
-// Threads: one, while no other thread uses the device or its objects.
+// Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
+// is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
+// calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
+// to release itself it releases before.
+// Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
 void spy_release_device(spy_device *device);
 
 // The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
-// released objects, failed device creations and SPY_ERROR_BUSY. Threads: any.
+// released objects, failed device creations, SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of
+// a fork. Threads: any.
 spy_error spy_take_error(spy_device *device);
 
 // A point in the device's order of work. 0: before everything.
 typedef uint64_t spy_submit_id;
 
-// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: one at a time.
+// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: any.
 spy_submit_id spy_flush(spy_device *device);
-// Submit and wait for all work. Threads: one at a time.
+// Submit and wait for all work. Threads: any.
 spy_status spy_wait(spy_device *device);
 // Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
 spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
 // Whether the work up to `id` has finished. Never waits.
 bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
-// Call `func` when the device is released, before its objects go. Threads: one at a time.
+// Call `func` when the device is released, before its objects go. Threads: any.
 spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
                                   void *user_data);
 
-// Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
+// Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
 spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
 // Errors: SPY_ERROR_IO when it does not exist.
-// Threads: one at a time.
+// Threads: any.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: element types that kernels may use, and atomics.
@@ -142,7 +151,7 @@ spy_device_info spy_get_device_info(const spy_device *device);
 // there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
 size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
 
-// Counts since the device was made, for tests and tuning. Threads: one at a time.
+// Counts since the device was made, for tests and tuning. Threads: any.
 typedef struct spy_device_stats {
     uint64_t calls;              // spy_call and prepared calls that reached the GPU
     uint64_t plan_hits;          // ... whose plan was found ready
@@ -171,7 +180,7 @@ typedef struct spy_calibration {
 } spy_calibration;
 
 // Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
-// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+// without SPY_FEATURE_TIMESTAMPS. Threads: any.
 spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus

@@ -23,6 +23,7 @@ typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: none
     spy_shape stride; // multiplied with it before; rank 0: 1
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_grid_desc;
 
 // Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
@@ -38,6 +39,7 @@ typedef struct spy_random_desc {
     uint32_t warmup;   // values passed over
     bool no_hash_seed; // the seed is used as it is, not hashed first
     bool zero_seed;    // the seed is 0 (seed must be 0)
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_random_desc;
 
 // Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.

@@ -15,19 +15,19 @@ extern "C" {
 // the gradients of what they are views of. Whoever holds a tensor holds its gradients.
 
 // The gradient tensor: the one that with_grad made, or grad_out, or grad_in. NULL when there is none, without an error.
-// Borrowed: lives as long as `tensor`. Threads: one at a time a device.
+// Borrowed: lives as long as `tensor`. Threads: any.
 spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // The gradient that calls read: of their outputs going backward, of their inputs in forward mode. NULL: none. Borrowed.
 spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
 // The gradient that backward calls add to, and that forward mode writes. NULL: none. Borrowed.
 spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
-// Set all gradients of a tensor to zero. Threads: one at a time a device.
+// Set all gradients of a tensor to zero. Threads: any.
 spy_status spy_tensor_zero_grad(spy_tensor *tensor);
 // The same elements without gradients: a view, released by the caller. NULL on failure.
 spy_tensor *spy_create_detached(spy_tensor *tensor);
 // The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
 // grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
-// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: one at a time a device.
+// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
 spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
 
 // >>a value and its gradient, given one by one

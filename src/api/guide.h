@@ -61,9 +61,11 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
+//
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
-// or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
+// before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
 // SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
@@ -71,6 +73,10 @@
 // stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
 // to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a = SPY_ARGS(...)`,
 // which would dangle, does not compile. Descs are filled by assignment in C++.
+//
+// Structs that a program fills, spy_*_desc and spy_call_options, are all zero by default: `spy_tensor_desc d = { 0 };` in C,
+// `spy_tensor_desc d = {};` in C++, or the members by name in braces. One that was not zeroed is an error that says so,
+// as far as its last member, _end_canary, shows it.
 //
 // >>guide 3: devices
 //
@@ -81,7 +87,9 @@
 // was found.
 //
 // Tensors, modules and functions belong to their device; two devices are independent. spy_release_device
-// waits for the GPU and releases everything that was made from it, in any order that the program left.
+// waits for the GPU and releases everything that was made from it, in any order that the program left. It is the
+// last use of them all: a handle that is used, retained or released after it is freed memory. In C++ let the
+// device's owner be destroyed last.
 //
 // >>guide 4: modules and finding the compiler
 //
@@ -98,8 +106,10 @@
 // completes `extern` declarations with what other modules `export`; desc.options says how the module and its
 // kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
 //
-// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
-// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, has what has changed on disk or in the
+// hook compiled in the background, and puts it in place in a later frame; prepared calls keep running the old
+// kernel until the new one is ready, too, so that no frame waits for a compiler. spy_reload_changed does the same
+// and waits, spy_reload_module reloads one module. Functions stay the same objects and mean the new code; a reload
 // that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
 // changed its fields is refused by the new code, with an error that says so: make it again.
 //
@@ -161,18 +171,21 @@
 //     spy_arg_tensor                device memory, for in, out and inout alike. Scalars are converted as in
 //                                   C, but never to fewer bits, from float to int or to bool: uint8_t feeds
 //                                   int, int feeds uint and float; double does not feed float. Outputs are
-//                                   not converted. Also whole, and as a pointer: see 18
+//                                   not converted, but for "_result", which goes into numbers of any type
+//                                   as Slang converts them (bool aside). Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
 //     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
 //                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
-//                                   tensors or spy_out_*
+//                                   tensors or spy_out_*. An array T[N], of structs say, as one without
+//                                   names: an argument for each of its N elements
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
 //     spy_out_*, spy_inout_*        `out` and `inout` parameters and "_result", see 8
 //     spy_cast(arg, "float3")       that argument for a parameter of exactly this type: chooses between
 //                                   overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))  that argument, run over as 7 says
+//     spy_map_value(arg)            a host array as one value, run over only where no overload takes it whole
 //     spy_arg_packed                a copy that spy_pack made of an argument and all that it points to
 //
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
@@ -234,6 +247,7 @@
 // reads it. So a program may check each call, or once. Everything accepts the NULL that a failed function
 // gave, and then does nothing but note an error of the thread: spy_take_error(NULL) reads that one. Failed
 // device creations, functions of released objects and SPY_ERROR_BUSY are found there as well.
+// SPY_ERROR_BUSY is also the device's error, and is logged: a callback used the device that it was called from.
 //
 // A message names the function, the argument, what was expected and what came; for calls also the candidates
 // or the table of arguments; for Slang code the compiler's text with file and line. An error that is found
@@ -242,10 +256,21 @@
 //
 // >>guide 10: threads
 //
-// No function has to be called from a special thread, but one device serves one thread at a time: a call that
-// finds it in use returns SPY_ERROR_BUSY at once (see 9), without waiting. Give each thread a device, or take
-// turns with a lock of your own. spy_release_tensor and spy_retain_tensor may come from any thread at any
-// time.
+// No function has to be called from a special thread, and several threads may use one device: each call waits
+// until the calls before it have returned. Nothing is refused or lost, and a thread that calls seldom is not kept
+// out by one that calls all the time. What one thread's call uses must not be changed by another thread while that
+// call runs: host memory, a tensor's place (spy_tensor_point_to). Devices are independent of each other.
+// Loading, reloading and compiling wait for each other but do not keep the device: a loader thread's
+// spy_load_module, or a call that is made for the first time, does not hold up the calls of other threads.
+// spy_release_* and spy_retain_* of tensors, modules, lists and prepared calls never wait. A program that takes
+// turns by itself sets desc.single_threaded, which leaves the lock out (it costs a few nanoseconds a call).
+//
+// Callbacks (desc.log, progress, blocking, files, hooks of calls and lists) run within a call: they must not use
+// the device that called them. That is refused with SPY_ERROR_BUSY, without waiting; spy_take_error and
+// spy_get_device_info are free. The reload hook and close callbacks run between calls and may use everything.
+//
+// The child of a fork() has neither the threads nor the GPU of its parent: every use of the parent's devices and
+// objects there is SPY_ERROR_DEVICE_LOST, at once. It may make a device of its own.
 //
 // >>guide 11: order of work, submission, waiting, and what costs what
 //
@@ -377,7 +402,7 @@
 //                                        vectors and matrices of them, structs that are IAtomicAddable
 // Parameters of all of them are `in`: writes go through them. Indices are D ints (t[y, x]), an int[D], or a
 // vector, whose .x is the last dimension; load and store take the same; .shape has the sizes. Bounds are not
-// checked. T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
+// checked but in a device made for it (25). T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
 //
 // The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which tell any code
 // where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
@@ -583,3 +608,18 @@
 // reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside recordings are the
 // library's own submissions as ever, also while frames are in flight, and can be read at once. One that depends on a
 // recording comes after the engine has submitted it. examples/04_engine_vulkan has two frames in flight.
+//
+// >>guide 25: finding indices that are out of range
+//
+// With .check_bounds = true in the spy_device_desc, tensors that a function takes whole (guide 18 and 23) look at each index
+// in the kernel: one outside the shape gives 0 where it reads, and writes or adds nothing. The first one is an error of the
+// next wait, read or call with a result, SPY_ERROR_OUT_OF_RANGE; what was read is there all the same. It may be of an earlier
+// call, of a dispatch, a shader of the module's own or a command list:
+//
+//     spy_tensor_read: blur: 'image': the kernel reads at index (480, 12), its shape is (480, 640): expected 0 to 479 in
+//     dimension 0, got 480; at element (479, 12) of the call; it got 0
+//
+// One is told at a time: threads run in no order, so "first" is the one that came first to a place where all look. Tensors
+// that Slang code makes of a pointer are checked, too, without a name. StructuredBuffer and the other buffers, TensorView and
+// plain pointers are not. Without the option nothing is checked, and kernels have no trace of it: it is for debugging,
+// where a wrong index would otherwise change other memory or crash. Each wait looks at a few words in the GPU's memory.

@@ -35,6 +35,7 @@ typedef struct spy_list_desc {
     // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_list_desc;
 
 // Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.
@@ -42,8 +43,9 @@ typedef struct spy_list_desc {
 // memory of all tensors and the kernels it uses, so that these may be released in any order. Contents are read when the
 // GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
 // (spy_tensor_point_to) stays what it was in the list.
-// Threads: one at a time a device, as for all functions below.
+// Threads: any, as for all functions below.
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
+// Both before the device is released, as all uses of its objects.
 void spy_retain_command_list(spy_command_list *list);
 // Threads: any, at any time; submitted work goes on. NULL is ignored.
 void spy_release_command_list(spy_command_list *list);

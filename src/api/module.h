@@ -17,8 +17,8 @@ typedef struct spy_define {
 } spy_define;
 
 // How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
-// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it. On CUDA NVRTC
-// optimises fully whatever is asked; a warning says so.
+// LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they are as NONE, and the device's log
+// gets one warning. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -75,19 +75,22 @@ typedef struct spy_module_desc {
     size_t conformance_count;
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
 // A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
-// Released by the caller, or with the device. Threads: one at a time a device.
+// Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
+// Both before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
+// at any time. NULL is ignored by the second.
 void spy_retain_module(spy_module *module);
 void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
-// SPY_ERROR_IO: `path` cannot be written. Threads: one at a time a device.
+// SPY_ERROR_IO: `path` cannot be written. Threads: any.
 spy_status spy_save_module(spy_module *module, const char *path);
 // The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
 // many there are; 0 and an error when that fails.
@@ -101,26 +104,34 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
 // changes or is asked for by NULL. Either all modules concerned are replaced or, when one does not compile, none: then
 // everything stays as it was, and the error carries the compiler's text.
 // Function handles stay valid and mean the new code. One whose function has gone says so when it is next called, until
-// a later reload brings it back. Work in flight keeps the old code. A prepared call is prepared anew, for the arguments
-// it then gets, when it is next called. Tensors stay; one of a struct whose layout has changed fits only functions that
+// a later reload brings it back. Work in flight keeps the old code. Prepared calls are compiled anew for the kinds of
+// arguments that they were last given, and keep running the old kernel until that is done; a call that gives other kinds
+// after a reload has them prepared then. Tensors stay; one of a struct whose layout has changed fits only functions that
 // still know the old layout: a call says so.
-// Waits for compile threads of the modules, not for the GPU. Threads: one at a time a device. Cost: as loading.
+// Returns when everything is compiled, prepared calls too; other threads use the device meanwhile. Does not wait for the
+// GPU. Threads: any. Cost: as loading.
 spy_status spy_reload_module(spy_module *module, const char *source);
 
 typedef struct spy_reload_info {
-    uint32_t reloaded; // modules that have new code
-    uint32_t failed;   // reloads that failed; those modules keep their code, and are tried again after the next change
+    uint32_t reloaded;  // modules that have new code
+    uint32_t failed;    // reloads that failed; those modules keep their code, and are tried again after the next change
+    uint32_t compiling; // modules, or prepared calls of reloaded ones, that a thread still compiles
 } spy_reload_info;
 
-// Reload all modules whose files have changed on disk, or in the file hook: those that a module was made of, and those
-// that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time) and does nothing in
-// between, so that it may be called each frame. `info` may be NULL.
-// SPY_OK: nothing has changed, or all of it was reloaded. Else as spy_reload_module(), for the first that failed.
-// Threads: one at a time a device. Cost: without a look 0.1 us, a look about 2 us a file.
+// Reload in the background all modules whose files have changed on disk, or in the file hook: those that a module was made
+// of, and those that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time), so that it may
+// be called each frame. What has changed is compiled by a thread of the library while calls go on with the old code; a later
+// spy_poll_reload() finds it done, puts it in place and counts it in `info` (may be NULL). Neither compiles nor waits.
+// SPY_OK: nothing has failed since the last poll. Else as spy_reload_module(), for the first that failed.
+// Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
 spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
+// The same, waiting: when it looks, it returns after all that has changed is reloaded, prepared calls too.
+// Threads: any; others use the device meanwhile. Cost: without a look 0.1 us, without a change 2 us a file, else as loading.
+spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
-// the error lists the nearest names. Borrowed: lives as long as its module. Threads: one at a time a device.
+// the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
 spy_function *spy_find_function(spy_module *module, const char *name);
 const char *spy_function_name(const spy_function *function);
 spy_module *spy_function_module(const spy_function *function);

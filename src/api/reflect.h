@@ -127,6 +127,7 @@ struct spy_decl {
     uint32_t group_size[3];      // its [numthreads]
     const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
     uint32_t line;
+    const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
 typedef enum spy_type_kind {
@@ -165,7 +166,7 @@ struct spy_type_info {
 };
 
 // The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
-// Threads: one at a time a device. Cost: a few ms for the first call, nothing later.
+// Threads: any. Cost: a few ms for the first call, nothing later.
 const spy_decl *spy_reflect_module(spy_module *module);
 
 // The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
@@ -180,11 +181,11 @@ const spy_decl *spy_next_overload(const spy_decl *decl);
 const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
-// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: one at a time a device.
+// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
 const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
-// them is unknown or the second is no interface. Threads: one at a time a device.
+// them is unknown or the second is no interface. Threads: any.
 bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ typedef struct spy_resolution {
 // that come from compiling, from overlapping memory, from append_to and from values, which are not looked at (300 for a
 // uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
-// Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
+// Threads: any. Cost: a few us when cached, else 0.01-1 ms.
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);

@@ -24,31 +24,33 @@ typedef struct spy_tensor_desc {
     bool with_grad;           // with a gradient tensor of the same shape, zeroed: see api/gradient.h. Float elements only
     spy_tensor *grad_in;      // instead: the gradient that calls read (retained), for outputs of backward calls
     spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_tensor_desc;
 
-// Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
+// Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: any.
 // Cost: no driver call when the pool has a block of that size; a copy of data.
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
+// Both before the device is released, as all uses of its objects.
 void spy_retain_tensor(spy_tensor *tensor);
 // Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
 void spy_release_tensor(spy_tensor *tensor);
 
 // Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
-// size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: one at a time a device.
+// size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: any.
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
-// Copy `data` into all elements; `data` may change after the return. Threads: one at a time a device.
+// Copy `data` into all elements; `data` may change after the return. Threads: any.
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
-// The same for elements first .. first + count in row-major order, whatever the strides. Threads: one at a time a device.
+// The same for elements first .. first + count in row-major order, whatever the strides. Threads: any.
 spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
 spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
-// Set every scalar of every element to `value`, converted to its type. Threads: one at a time a device.
+// Set every scalar of every element to `value`, converted to its type. Threads: any.
 spy_status spy_tensor_fill(spy_tensor *tensor, double value);
-// Set every element to one value in C's layout: size_bytes is one element's size. Threads: one at a time a device.
+// Set every element to one value in C's layout: size_bytes is one element's size. Threads: any.
 spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
 // Copy the elements of `from` to those of `to`, which has the same shape; strides may be any. The types are the same, or
 // scalars, vectors, matrices or arrays of the same sizes: then each scalar is converted as host data is, and one that does
 // not fit is SPY_ERROR_OUT_OF_RANGE and nothing is written. The two may overlap: `from` is read first. Elements of
-// `to` must not lie at one place. Threads: one at a time a device.
+// `to` must not lie at one place. Threads: any.
 // Cost: of one type and in runs of 4 KiB and more, or of few: the device copies and nothing is waited for. Else the
 // elements go through host memory; a Slang function (float copy(float x) { return x; }) is then faster.
 spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
@@ -56,12 +58,12 @@ spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
 // Describe a tensor's contents as numpy prints arrays: a line with type and shape, then nested brackets, columns aligned,
 // floats with up to 8 decimals; above 1,000 scalars the first and last 3 of each dimension, which alone are downloaded.
 // Vectors, matrices and arrays print as further dimensions, structs as {field: value}. Works like snprintf: writes at
-// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: one at a time a device.
+// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: any.
 size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
 
 // The GPU's address of the first element, for pointers in structs and for the backend's own API. Valid as long as
 // something holds the memory. What kernels do through it is not seen: order such calls by spy_wait(). 0 and
-// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: one at a time a device.
+// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: any.
 uint64_t spy_tensor_address(spy_tensor *tensor);
 
 typedef struct spy_tensor_info {
@@ -86,6 +88,7 @@ typedef struct spy_view_desc {
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
     const char *type;         // another element type; NULL: the tensor's own
     spy_module *module;       // where `type` is looked up
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_view_desc;
 // Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
@@ -123,23 +126,27 @@ spy_index spy_index_all(void);  // : a whole dimension
 spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
 spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
+// SPY_INDICES(spy_index_at(2), spy_index_rest()): indices for the call that they stand in. As SPY_ARGS they are good until the end of
+// the block in C and of the statement in C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
 #ifdef __cplusplus
 } // extern "C"
 template <size_t N> struct spyi_index_list {
     spy_index items[N];
-    operator spy_indices() const {
-        spy_indices a = { items, N };
-        return a;
+    operator spy_indices() const & {
+        return { items, N };
+    }
+    operator spy_indices() const && {
+        static_assert(N == size_t(-1), "SPY_INDICES(...) is gone at the end of this statement, and spy_indices only points to it: "
+                                       "write auto list = SPY_INDICES(...) and use the list");
+        return { nullptr, 0 };
     }
 };
 template <class... T> inline spyi_index_list<sizeof...(T)> spyi_make_indices(const T &...items) {
-    spyi_index_list<sizeof...(T)> list = { { items... } };
-    return list;
+    return { { items... } };
 }
 #define SPY_INDICES(...) spyi_make_indices(__VA_ARGS__)
 extern "C" {
 #else
-// SPY_INDICES(spy_index_at(2), spy_index_rest()): a spy_indices that lives until the end of its block.
 #define SPY_INDICES(...)                                                                                      \
     ((spy_indices){ (const spy_index[]){ __VA_ARGS__ }, sizeof((spy_index[]){ __VA_ARGS__ }) / sizeof(spy_index) })
 #endif

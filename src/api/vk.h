@@ -33,6 +33,7 @@ typedef struct spy_vk_desc {
     void *lock_user_data;
     const char *const *enabled_features;   // those of spy_vk_required_features().optional_features that `device` was
     uint32_t enabled_feature_count;        // created with; others count as missing: Vulkan does not tell
+    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_vk_desc;
 
 // What an engine's VkDevice must be created with. Valid for the life of the process.
@@ -83,14 +84,14 @@ typedef uint64_t spy_vk_recording_id;
 // calls outside a recording that depend on them. Barriers between the engine's own commands and ours are the engine's.
 // Until the recording is reported as finished, what it uses stays as it is (parameters, uploaded data, temporaries and
 // the memory of released tensors), calls in it must not have results in host memory, and reading what it writes is
-// SPY_ERROR_NOT_READY. Threads: one at a time.
+// SPY_ERROR_NOT_READY. Threads: any.
 spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
 // Calls go into command buffers of our own again. SPY_ERROR_INVALID_ARGUMENT: no recording has begun.
 spy_status spy_vk_end_recording(spy_device *device);
 // The command buffer has been executed (its fence has been signalled), or was thrown away and never will be: what only
 // this recording used is free, and its results can be read. Each id is reported once, in the order of the recordings;
 // SPY_ERROR_INVALID_ARGUMENT for an id that was reported before, whose recording has not ended, that comes before its
-// turn, or that this device has not given. Never waits. Threads: one at a time.
+// turn, or that this device has not given. Never waits. Threads: any.
 // spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
 spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
 

@@ -224,10 +224,12 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// Memory that waits for recordings into somebody else's command buffers goes back to the pool, as far as held_from allows.
-SPYI_FN void spyi_release_held(spy_device *device);
-// All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
-// SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
+// A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
+// held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
+// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
+// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
+// SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 // The object is not a living one of that kind: reports on this thread what it is instead.

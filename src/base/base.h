@@ -67,18 +67,64 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
+SPYI_FN void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds); // at most
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
 SPYI_FN void spyi_global_unlock(void);
 SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
                                void *arg); // false: no thread could be made
 SPYI_FN void spyi_thread_join(spyi_thread *t);
+SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
+// A thread's number where other threads read it without a lock.
+SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
+SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
+SPYI_FN void spyi_thread_pause(void);               // a moment, within a loop that waits for another thread
+// How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
+// the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
+SPYI_FN int32_t spyi_fork_count(void);
+SPYI_FN void spyi_fork_watch(void); // begins to count; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
+
+// >>turns: one thread at a time is inside, the others wait (turns.c)
+typedef struct spyi_turns {
+    spyi_atomic state;         // 0: free, 1: a thread is inside, 2: free for the first of those that wait
+    spyi_atomic waiters;       // threads that wait; written under the lock
+    int32_t fork_count;        // of the process that made it
+    bool alone;                // one thread only, by the user's word: nobody waits
+    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
+    spyi_mutex lock;           // guards what follows
+    spyi_signal changed;
+    uint32_t first, next; // numbers of the first thread that waits, and of the next one to come
+    bool urgent;          // the first one has waited so long that nobody may pass it
+    bool closed;          // nobody enters any more
+    spyi_atomic events;   // counts spyi_turns_notify(); written under the lock
+} spyi_turns;
+
+typedef enum spyi_turn {
+    SPYI_TURN_TAKEN,
+    SPYI_TURN_MINE,   // the calling thread is inside already
+    SPYI_TURN_CLOSED, // the turns are about to be destroyed
+    SPYI_TURN_FORKED  // they are the parent process's
+} spyi_turn;
+
+SPYI_FN void spyi_turns_init(spyi_turns *t, bool alone);
+SPYI_FN void spyi_turns_destroy(spyi_turns *t);
+// Nobody enters any more, and nobody waits when this returns. The caller is inside and stays there.
+SPYI_FN void spyi_turns_close(spyi_turns *t);
+SPYI_FN bool spyi_turns_try(spyi_turns *t); // takes the turn if it is free
+// Waits for the turn. `block` is told before and after a wait that sleeps; it may be NULL.
+SPYI_FN spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_leave(spyi_turns *t);
+// A condition variable. The thread inside notes spyi_turns_events(), finds that it must wait for something, and calls
+// spyi_turns_await(): it leaves, sleeps until a notification after `seen`, and takes the turn again. Any thread notifies.
+SPYI_FN int32_t spyi_turns_events(spyi_turns *t);
+SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
 #define SPYI_COPY_THREADS 12u // at most, the caller's with them
@@ -185,14 +231,23 @@ typedef struct spyi_context {
     spy_status error_code;   // first error since the last take
     spyi_text error;         // its text
     spyi_text taken;         // what the last take handed out
-    spyi_atomic busy;        // 1 while a thread is inside
+    spyi_turns turns;        // one thread at a time is inside
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
+// Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
+// The cast is for clang++, which warns of a literal that is asked whether it is NULL.
+#define SPYI_NOT_ZEROED(type)                                                                                \
+    "the " #type " was not zeroed before its members were set: write `" #type                                \
+    " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
+#define SPYI_DESC_PROBLEM(type, desc)                                                                        \
+    ((desc) != NULL && (desc)->_end_canary != 0 ? (const char *)SPYI_NOT_ZEROED(type) : NULL)
+
 // Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function); // refuses a call in a fork's child
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step,

@@ -87,6 +87,17 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     return level <= least;
 }
 
+// The context whose log this thread is in: a log function that calls what fails must not be told of that, without end.
+static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
+
+static void spyi_log_text(spyi_context *ctx, spy_log_level level, const spyi_text *text) {
+    const spyi_context *outer = spyi_logging;
+    if (outer == ctx) return;
+    spyi_logging = ctx;
+    ctx->log.func(level, spyi_text_str(text), ctx->log.user_data);
+    spyi_logging = outer;
+}
+
 void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     va_list args;
@@ -94,7 +105,7 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     va_start(args, format);
     spyi_text_add_args(&text, format, args);
     va_end(args);
-    ctx->log.func(level, spyi_text_str(&text), ctx->log.user_data);
+    spyi_log_text(ctx, level, &text);
     spyi_text_free(&text);
 }
 
@@ -147,8 +158,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
     // Outside the lock: the callback may ask for the error.
-    if (spyi_log_wants(ctx, SPY_LOG_ERROR))
-        ctx->log.func(SPY_LOG_ERROR, spyi_text_str(&text), ctx->log.user_data);
+    if (spyi_log_wants(ctx, SPY_LOG_ERROR)) spyi_log_text(ctx, SPY_LOG_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
         ctx->error_code = status;
@@ -159,6 +169,13 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
+}
+
+// Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
+spy_status spyi_forked(spyi_context *ctx, const char *function) {
+    const char *format = "%s: device '%s' was made before this process was forked; make another one in the child";
+    spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
+    return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
 
 // Also when memory ran out for the text itself there is something to read.
@@ -187,6 +204,11 @@ spy_error spy_take_error(spy_device *device) {
     error.message =
         "spy_take_error: device: expected a device, but it has been released or is another object";
     if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
+    if (ctx->turns.fork_count != spyi_fork_count()) {
+        error.code = SPY_ERROR_DEVICE_LOST;
+        error.message = "spy_take_error: the device was made before this process was forked; make another one in the child";
+        return error;
+    }
     spyi_mutex_lock(&ctx->error_lock);
     error.code = ctx->error_code;
     error.message = "";
@@ -216,6 +238,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     ctx->allocator = spyi_default_allocator();
     ctx->label = spyi_default_label;
     spyi_mutex_init(&ctx->error_lock);
+    spyi_turns_init(&ctx->turns, desc && desc->single_threaded);
     if (!desc) return;
     ctx->log = desc->log;
     ctx->progress = desc->progress;
@@ -242,4 +265,5 @@ void spyi_context_destroy(spyi_context *ctx) {
     spyi_text_free(&ctx->error);
     spyi_text_free(&ctx->taken);
     spyi_mutex_destroy(&ctx->error_lock);
+    spyi_turns_destroy(&ctx->turns);
 }

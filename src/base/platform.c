@@ -34,6 +34,14 @@ bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
     return __atomic_compare_exchange_n(&a->value, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) {
+    __atomic_store_n(at, thread, __ATOMIC_RELAXED);
+}
+
+uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
+    return __atomic_load_n((volatile uintptr_t *)at, __ATOMIC_RELAXED);
+}
+
 #else // MSVC: LONG has 32 bits
 
 int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
@@ -51,6 +59,14 @@ void spyi_atomic_store(spyi_atomic *a, int32_t value) {
 bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
     return InterlockedCompareExchange((volatile LONG *)&a->value, (LONG)value, (LONG)expected) ==
            (LONG)expected;
+}
+
+void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) { // a volatile word is written and read whole
+    *at = thread;
+}
+
+uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
+    return *at;
 }
 
 #endif
@@ -123,6 +139,10 @@ void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
     SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, INFINITE, 0);
 }
 
+void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
+    SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, (microseconds + 999) / 1000, 0);
+}
+
 void spyi_signal_all(spyi_signal *s) {
     WakeAllConditionVariable((CONDITION_VARIABLE *)(void *)s);
 }
@@ -146,6 +166,22 @@ void spyi_thread_join(spyi_thread *t) {
     WaitForSingleObject((HANDLE)t->handle[0], INFINITE);
     CloseHandle((HANDLE)t->handle[0]);
     t->handle[0] = NULL;
+}
+
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)GetCurrentThreadId();
+}
+
+void spyi_thread_pause(void) {
+    YieldProcessor();
+}
+
+// >>forks: there are none
+int32_t spyi_fork_count(void) {
+    return 0;
+}
+
+void spyi_fork_watch(void) {
 }
 
 uint32_t spyi_processor_count(void) {
@@ -244,6 +280,38 @@ void spyi_thread_join(spyi_thread *t) {
     memset(t, 0, sizeof *t);
 }
 
+uintptr_t spyi_thread_id(void) {
+    return (uintptr_t)pthread_self();
+}
+
+void spyi_thread_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+// >>forks
+static int32_t spyi_forks;
+
+// In the child, which has the forking thread alone. A lock that another thread held would stay locked for ever.
+static void spyi_fork_child(void) {
+    spyi_forks++;
+    pthread_mutex_init(&spyi_global_mutex, NULL);
+}
+
+int32_t spyi_fork_count(void) {
+    return spyi_forks;
+}
+
+void spyi_fork_watch(void) {
+    static bool watching;
+    spyi_global_lock();
+    if (!watching) watching = pthread_atfork(NULL, NULL, spyi_fork_child) == 0;
+    spyi_global_unlock();
+}
+
 uint32_t spyi_processor_count(void) {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 0 ? (uint32_t)count : 1u;
@@ -272,6 +340,15 @@ uint64_t spyi_time_ns(void) {
     struct timespec now;
     clock_gettime(SPYI_CLOCK, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
+    struct timespec end;
+    clock_gettime(0, &end); // CLOCK_REALTIME, which condition variables go by
+    uint64_t ns = (uint64_t)end.tv_nsec + (uint64_t)microseconds * 1000u;
+    end.tv_sec += (time_t)(ns / 1000000000u);
+    end.tv_nsec = (long)(ns % 1000000000u);
+    pthread_cond_timedwait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m, &end);
 }
 
 #endif

@@ -1,6 +1,7 @@
 // Binding values to the parameters of one overload: which argument is whose, what feeds what, and what that costs.
 // candidates.c chooses the overload.
 #include "bind/internal.h"
+#include "data/bounds.h"
 
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
@@ -127,11 +128,15 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
-    if (v->whole && leaf->batch_rank)
-        return spyi_no(
-            a, SPY_ERROR_SHAPE_MISMATCH,
-            "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
-            leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+    if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
+        spyi_text got = { NULL, 0, 0 };
+        spyi_value_text(v, &got);
+        spyi_no(a, SPY_ERROR_SHAPE_MISMATCH, "'%s': expected one %s, got %s%s", leaf->path,
+                leaf->type->display, spyi_text_str(&got),
+                v->one_value ? "" : ", whose mapping names no dimension to run it over");
+        spyi_text_free(&got);
+        return false;
+    }
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -171,30 +176,47 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     return true;
 }
 
+// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
+static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
+    const spyi_type *inner = leaf->type, *held = v->type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar &&
+                   inner->scalar && held->scalar != inner->scalar;
+    if (!numbers) return "";
+    const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
+    if (leaf->out && leaf->in)
+        snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out)
+        snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    else
+        snprintf(text, size,
+                 "; a tensor's numbers are not converted from %s to %s, which could change them: create it "
+                 "with desc.dtype %s",
+                 from, to, to);
+    return text;
+}
+
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
-    bool host = v->kind == SPY_ARG_ARRAY;
-    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit)
-                     : spyi_fit_memory(v->type, type, leaf->out, &fit);
-    if (!fits) {
-        bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
-        return spyi_mismatch(a, path, type, v,
-                             device_double ? "; device float64 is not converted: make a float32 tensor"
-                             : leaf->out   ? "; outputs are not converted"
-                                           : "");
-    }
+    char why[192];
+    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && a->result;
+    bool fits = stored ? spyi_fit_stored(v->type, type, &fit)
+                : host ? spyi_fit_host(v->type, type, leaf->out, &fit)
+                       : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    if (!fits) return spyi_mismatch(a, path, type, v, spyi_why_no_fit(leaf, v, why, sizeof why));
     if (!spyi_set_batch(a, leaf, v, &fit)) return false;
     a->cost += fit.cost;
     if (!host) {
         leaf->source = SPYI_SOURCE_TENSOR;
         leaf->element = v->type;
-    } else if (leaf->batch_rank == 0) {
+    } else if (leaf->batch_rank == 0 && !(stored && fit.cost)) {
         leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_INLINE;
-    } else { // converted while it is uploaded
+    } else { // converted while it is uploaded, or when the kernel stores it
         leaf->source = SPYI_SOURCE_UPLOAD;
-        const spyi_type *scalar = type;
+        const spyi_type *scalar = stored ? v->type : type;
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
@@ -224,10 +246,11 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) {
-        const char *takes = spyi_kind_takes(leaf->type);
+        const char *takes = spyi_kind_takes(leaf->type, spyi_types_target(a->types));
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
+    leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
@@ -283,26 +306,28 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// T[]: its own address and count, besides what its elements are; as many fields as the value has.
-static spyi_field *spyi_unsized_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
-                                       const char *path, int32_t node) {
-    uint32_t count = a->values->items[index].child_count;
+// T[]: its own address and count, besides what its elements are.
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
-    char(*names)[16];
-    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
-    if (!leaf || !fields) {
-        free(fields);
-        return NULL;
-    }
+    if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = spyi_kind_of_unsized();
     leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
+static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!fields) return NULL;
     names = (char(*)[16])(void *)(fields + count + 1);
     for (uint32_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];
-        fields[i].type = type->fields[0].type;
+        fields[i].type = element;
     }
     return fields;
 }
@@ -329,6 +354,22 @@ static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[
     return type->columns < 4 ? type->columns : 4;
 }
 
+// Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
+static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
+    uint32_t first = a->bound.node_count;
+    for (uint32_t f = 0; f < count; f++) {
+        spyi_node copy = a->bound.nodes[children[f]];
+        int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
+        if (at < 0) return false;
+        a->bound.nodes[at].leaf = copy.leaf;
+        a->bound.nodes[at].first = copy.first;
+        a->bound.nodes[at].count = copy.count;
+    }
+    a->bound.nodes[node].first = first;
+    a->bound.nodes[node].count = count;
+    return true;
+}
+
 // The value's fields to those of a type.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -352,6 +393,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
         uint32_t f = position;
+        if (field_name && spyi_type_is_pair(type)) { // in Python's words, too
+            if (strcmp(field_name, "primal") == 0) field_name = "p";
+            if (strcmp(field_name, "grad") == 0) field_name = "d";
+        }
         if (!field_name || !field_name[0]) position++;
         else
             for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
@@ -363,8 +408,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
                            fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
-                          fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, fields[f].name[0] == '[' ? "" : ".", fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
             good = spyi_bind_value(a, child, fields[f].type, fields[f].name, spyi_text_str(&field_path), in,
                                    out, &children[f]);
@@ -376,21 +420,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
-    if (good) { // children lie anywhere in the list: link them through a run of copies at its end
-        uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < field_count; f++) {
-            spyi_node copy = a->bound.nodes[children[f]];
-            int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
-            good = at >= 0;
-            if (good) {
-                a->bound.nodes[at].leaf = copy.leaf;
-                a->bound.nodes[at].first = copy.first;
-                a->bound.nodes[at].count = copy.count;
-            }
-        }
-        a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = field_count;
-    }
+    good = good && spyi_link_fields(a, node, children, field_count);
     free(children);
     return good;
 }
@@ -401,14 +431,80 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (type->kind == SPYI_TYPE_VECTOR)
         return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
                                    out, node);
-    if (!spyi_type_is_unsized(type))
+    bool unsized = spyi_type_is_unsized(type), array = type->kind == SPYI_TYPE_ARRAY;
+    const spyi_value *v = &a->values->items[index];
+    if (!unsized && !array)
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
-    spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
+    if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
+        return spyi_mismatch(a, path, type, v,
+                             "; it takes a struct without names of fields, one for each element");
+    if (unsized && !spyi_add_unsized(a, index, type, path, node))
+        return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
     if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    bool good =
-        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
+    bool good = spyi_bind_to_fields(a, index, type, fields, v->child_count, path, in, out, node);
     free(fields);
     return good;
+}
+
+// DifferentialPair<T> with fields: p of type T, d of type T.Differential. Others: as they are.
+static const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
+    spyi_field fields[2];
+    if (!spyi_type_is_pair(type) || type->field_count) return type;
+    spyi_text name = { NULL, 0, 0 };
+    const char *begin = strchr(type->name, '<') + 1, *end = strrchr(type->name, '>');
+    spyi_text_add_n(&name, begin, end > begin ? (size_t)(end - begin) : 0);
+    memset(fields, 0, sizeof fields);
+    fields[0].name = "p";
+    fields[1].name = "d";
+    fields[0].type = spyi_unit_find_type(a->unit, spyi_text_str(&name));
+    if (fields[0].type) fields[1].type = spyi_differential(a->types, a->unit, fields[0].type);
+    spyi_text_free(&name);
+    return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
+}
+
+// The number of the gradient that a tensor gives to a DifferentialPair: what is read is its grad_in, what is written its
+// grad_out, where it has both. 0: there is none, or one for each direction of an inout parameter.
+static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
+    uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
+    uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
+    if (in && out && values->items[read].tensor != values->items[written].tensor) return 0;
+    return out ? written : read;
+}
+
+// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                           const char *path, bool in, bool out, int32_t *node_out) {
+    static const char *const takes =
+        "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d";
+    const spyi_value *v = &a->values->items[index];
+    uint32_t parts[2] = { index, 0 };
+    int32_t children[2] = { -1, -1 };
+    if (v->kind == SPY_ARG_PAIR) {
+        parts[0] = index + 1;
+        parts[1] = spyi_value_end(a->values->items, index + 1);
+    } else if (v->tensor) {
+        parts[1] = spyi_gradient_of_pair(a->values, v, in, out);
+        if (!parts[1] && (v->grads[0] || v->grads[1]))
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s' is an inout parameter, and its tensor has a grad_in and a grad_out: give "
+                           "spy_arg_diff_pair with the one that is meant",
+                           path);
+    }
+    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, takes);
+    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (int f = 0; f < 2; f++) {
+        spyi_text part = { NULL, 0, 0 };
+        spyi_text_add(&part, "%s.%s", path, type->fields[f].name);
+        bool good = spyi_bind_value(a, parts[f], type->fields[f].type, type->fields[f].name,
+                                    spyi_text_str(&part), in, out, &children[f]);
+        spyi_text_free(&part);
+        if (!good) return false;
+    }
+    *node_out = node;
+    return spyi_link_fields(a, node, children, 2) ||
+           spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
 }
 
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
@@ -416,6 +512,15 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
+    if (spyi_type_is_pair(type)) {
+        if (a->bound.mode)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': expected an argument of a function to be differentiated, but %s holds a "
+                           "gradient already: call the function itself",
+                           path, type->display);
+        if (v->kind != SPY_ARG_STRUCT || !type->field_count)
+            return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
+    }
     if (v->kind == SPY_ARG_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
         if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
@@ -436,11 +541,13 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     // A host array without elements, as Python's [] is, does for a list of none.
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
-    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
+    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
+        const char *takes = spyi_kind_takes(type, spyi_types_target(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
-                             : spyi_kind_takes(type)      ? spyi_kind_takes(type)
+                             : takes                      ? takes
                                                           : "; this kind of parameter cannot be passed");
+    }
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
         return false;
@@ -635,11 +742,12 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         bool is_result = i == given;
         const spyi_param *p = is_result ? NULL : &signature->params[i];
         const char *name = is_result ? "_result" : p->name;
-        const spyi_type *type = is_result ? signature->result : types[i];
+        const spyi_type *type = spyi_pair_with_fields(a, is_result ? signature->result : types[i]);
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
         a->constant = p && p->no_diff;
+        a->result = is_result;
         if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name,
                              !is_result && p->in, is_result || p->out, &node))
             return false;

@@ -15,6 +15,7 @@ typedef struct spyi_value {
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
     bool whole;           // an explicit mapping of no dimensions
+    bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -74,6 +75,7 @@ typedef struct spyi_values {
     struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
     const spyi_threads *threads;     // of a dispatch; NULL: a call
+    struct spyi_values *next;        // among the cache's spare ones
 } spyi_values;
 
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
@@ -115,6 +117,8 @@ typedef struct spyi_fit {
 
 // Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
 // Host data: scalars are converted as they are copied, so more is possible.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
@@ -167,6 +171,7 @@ typedef struct spyi_leaf {
     bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
+    uint32_t site;                    // number of function and path in messages about indices; 0: they are not checked
     spyi_role role;
     uint32_t value_leaf;           // of a gradient: the leaf that it belongs to
     uint32_t grads[2];             // leaves of its gradients: read, and added to or written; 0: none
@@ -206,8 +211,10 @@ struct spyi_value_kind {
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
+// Whether it is the kind of TensorView<T> and DiffTensorView<T> parameters.
+SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind);
 // What such a parameter takes, for messages; NULL: it is none.
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
 // The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // The kind of T[] itself, whose field is an address, which the device fills in, and a count.

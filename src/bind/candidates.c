@@ -27,7 +27,8 @@ enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_type_is_pair(type) &&
+           !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -165,6 +166,23 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
     return whole ? whole : type;
 }
 
+// An argument from which the type of a generic or interface-typed parameter cannot be told.
+static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
+    spyi_text got = { NULL, 0, 0 };
+    spyi_value_text(v, &got);
+    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
+    if (v->cast)
+        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
+    else
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                      : "'%s': expected %s, got %s, which does not tell its Slang type: "
+                        "say which with spy_cast",
+                p->name, p->type->display, spyi_text_str(&got));
+    spyi_text_free(&got);
+    return false;
+}
+
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result) {
     spyi_search q;
@@ -186,10 +204,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
-                               "be passed (textures, samplers)",
-                               open->params[p].name, open->params[p].type->display);
+            possible = spyi_no_view(a, &open->params[p], v);
         } else {
             if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
@@ -269,8 +284,9 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
-                             spyi_text *error) {
+// Tries all overloads. `spread`: values of spy_map_value() may be run over.
+static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
+                                 spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -293,6 +309,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.unit = function->module->unit;
         attempt.types = function->object.device->types;
         attempt.values = values;
+        attempt.spread = spread;
         attempt.bound.strict = function->module->strict_broadcasting;
         attempt.bound.mode = spyi_mode_of(values);
         attempt.bound.dispatch = values->threads != NULL;
@@ -389,5 +406,16 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
     spyi_text_free(&twins);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error) {
+    bool may_spread = false;
+    for (uint32_t i = 0; i < values->count; i++) may_spread = may_spread || values->items[i].one_value;
+    spyi_text first = { NULL, 0, 0 };
+    spy_status status = spyi_bind_best(function, values, false, bound, may_spread ? &first : error);
+    if (status != SPY_OK && may_spread) status = spyi_bind_best(function, values, true, bound, error);
+    spyi_text_free(&first);
     return status;
 }

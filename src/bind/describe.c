@@ -184,7 +184,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        v->whole = arg->map_count == SPY_MAP_WHOLE;
+        v->one_value = arg->map_count == SPY_MAP_VALUE;
+        v->whole = arg->map_count == SPY_MAP_WHOLE || v->one_value;
         if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
@@ -357,7 +358,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
-    if (status == SPY_OK && spyi_mode_of(values)) status = spyi_describe_gradients(values, error);
+    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs)) status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }

@@ -8,6 +8,13 @@
 
 #define SPYI_NO_FIT UINT32_MAX
 
+typedef enum spyi_fit_use {
+    SPYI_USE_HOST,  // host data that is copied
+    SPYI_USE_LOAD,  // device memory that a kernel loads
+    SPYI_USE_STORE, // device memory that a kernel stores to and does not load
+    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
+} spyi_fit_use;
+
 static bool spyi_dtype_is_float(spy_dtype d) {
     return d >= SPY_FLOAT16;
 }
@@ -38,15 +45,28 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     return 9;
 }
 
-static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output,
-                          spyi_fit *fit) {
+// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
+static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
+    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
+}
+
+static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
+    switch (use) {
+    case SPYI_USE_HOST: return spyi_host_cost(element, type);
+    case SPYI_USE_LOAD: return spyi_memory_cost(element, type);
+    case SPYI_USE_STORE: return spyi_stored_cost(type, element);
+    default: return element == type ? 0 : SPYI_NO_FIT;
+    }
+}
+
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_fit_use use, spyi_fit *fit) {
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
     if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
     if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
         spyi_fit inner;
-        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
+        if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
         fit->cost = inner.cost;
         fit->consumed = inner.consumed + 1;
@@ -59,9 +79,10 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
                          element->kind == SPYI_TYPE_MATRIX;
     if (!plain || !plain_element) return false;
-    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
-                     : spyi_memory_cost(element->scalar, type->scalar);
-    if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    fit->cost = spyi_cost(use, element->scalar, type->scalar);
+    if (fit->cost == SPYI_NO_FIT) return false;
+    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
+        return false; // see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
         fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
@@ -73,11 +94,15 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
 }
 
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, false, output, fit);
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_LOAD, fit);
 }
 
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, true, output, fit);
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_HOST, fit);
+}
+
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit) {
+    return spyi_fit_type(element, type, SPYI_USE_STORE, fit);
 }
 
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {

@@ -165,6 +165,18 @@ static bool spyi_writes_inside(const spyi_bound *b) {
     return false;
 }
 
+// Whether some view of a [CudaKernel] has a gradient beside its tensor: the function reads and adds to it by itself, and only
+// it knows which views are its outputs.
+static bool spyi_views_gradients(const spyi_attempt *a) {
+    for (uint32_t i = 0; i < a->bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a->bound.leaves[i];
+        if (leaf->source != SPYI_SOURCE_KIND || !spyi_kind_is_view(leaf->kind) || !leaf->untracked) continue;
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (leaf->paired || v->grads[0] || v->grads[1]) return true;
+    }
+    return false;
+}
+
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
@@ -178,6 +190,7 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
         spyi_text_free(&why);
         return false;
     }
+    if (spyi_views_gradients(a)) return true;
     if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,

@@ -14,9 +14,11 @@ typedef struct spyi_attempt {
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
     bool whole;  // one value of a shader parameter, not by element
+    bool spread; // values of spy_map_value() may be run over
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     uint32_t pair; // number of the gradient that the next value was given with; 0: none
+    bool result;   // what is being bound is the function's result
     bool constant; // what is being bound takes no part in derivatives
     spyi_text reason;
     spy_status status; // of the failure

@@ -3,6 +3,7 @@
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
     if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)

@@ -6,12 +6,55 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
     if (!cache) return NULL;
     cache->max_plans = max_plans;
+    cache->values = (spyi_values *)calloc(1, sizeof *cache->values);
     cache->bucket_count = SPYI_LEAST_BUCKETS;
     while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS) cache->bucket_count *= 2;
     cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
-    if (cache->buckets) return cache;
+    if (cache->values && cache->buckets) return cache;
+    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
+    free(cache->values);
     spyi_free(&device->ctx, cache, sizeof *cache);
     return NULL;
+}
+
+// >>calls that leave the device
+
+static void spyi_hold_tensors(const spyi_values *values, bool hold) {
+    uint32_t count = values->count + values->global_count + values->grad_count;
+    for (uint32_t i = 0; i < count; i++) {
+        spy_tensor *t = values->items[i].tensor;
+        if (t && hold) spyi_atomic_add(&t->object.references, 1);
+        else if (t) spyi_object_release(&t->object);
+    }
+}
+
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
+                                size_t key_size) {
+    spy_device *device = function->object.device;
+    spyi_cache *cache = device->cache;
+    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)calloc(1, sizeof *others);
+    if (!others) return false;
+    cache->spare = others->next;
+    others->next = NULL;
+    memset(o, 0, sizeof *o);
+    o->outside.work = work;
+    o->outside.key = key;
+    o->outside.key_size = key_size;
+    o->values = cache->values;
+    cache->values = others;
+    spyi_hold_tensors(o->values, true);
+    spyi_step_out(device, &o->outside, function->module);
+    return true;
+}
+
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
+    spy_device *device = function->object.device;
+    spyi_cache *cache = device->cache;
+    spyi_step_in(device, &o->outside);
+    spyi_hold_tensors(o->values, false);
+    cache->values->next = cache->spare;
+    cache->spare = cache->values;
+    cache->values = o->values;
 }
 
 // The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
@@ -36,7 +79,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
     if (--plan->references > 0) return;
-    if (device->backend->finished_submit(device->gpu) >= plan->last_submit) {
+    if (!device->outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
         spyi_plan_free(device, plan);
         return;
     }
@@ -46,7 +89,7 @@ SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_cache_collect(spy_device *device) {
     spyi_plan **at = &device->cache->retired;
-    if (!*at) return;
+    if (!*at || device->outside) return; // a call that is outside comes back to its plan
     uint64_t finished = device->backend->finished_submit(device->gpu);
     while (*at) {
         spyi_plan *plan = *at;
@@ -187,7 +230,12 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
         spyi_plan_free(device, plan);
     }
     spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
-    spyi_values_free(&cache->values);
+    for (cache->values->next = cache->spare; cache->values;) {
+        spyi_values *values = cache->values;
+        cache->values = values->next;
+        spyi_values_free(values);
+        free(values);
+    }
     spyi_free(&device->ctx, cache, sizeof *cache);
     device->cache = NULL;
 }

@@ -21,7 +21,7 @@ static bool spyi_options_are_plain(const spy_call_options *options) {
 static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
                                   const spyi_threads *threads, const char *public_name, bool timed,
                                   uint64_t *gpu_time_ns) {
-    spyi_values *values = &function->object.device->cache->values;
+    spyi_values *values = function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
@@ -29,7 +29,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
         spyi_cache_again(function, args, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (list && timed) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
+        spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (list && timed) {
         spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
                               "spy_list_timestamp can");
         status = SPY_ERROR_INVALID_ARGUMENT;
@@ -39,9 +42,13 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
-    if (status == SPY_OK && list) status = spyi_list_begin_call(list, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
+        if (list) { // what compiles leaves the device: before the list is changed, which other threads may do meanwhile
+            status = spyi_variants_make(plan, values, &error);
+            if (status == SPY_OK) status = spyi_list_check_open(list, function->object.device, &error);
+            if (status == SPY_OK) status = spyi_list_begin_call(list, &error);
+        }
+        if (status == SPY_OK) status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status == SPY_OK && list) spyi_list_end_call(list, plan);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
@@ -141,7 +148,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     if (text && capacity) text[0] = 0;
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+    spyi_values *values = device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);

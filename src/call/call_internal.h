@@ -29,6 +29,7 @@ typedef struct spyi_twins {
     uint32_t references; // variants
     spyi_kernel *kernel;
     spyi_inputs inputs;
+    spyi_entry entry; // of a shader, with the places of its parameters
     char *text;
 } spyi_twins;
 
@@ -106,6 +107,7 @@ struct spyi_plan {
     uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
     int32_t references; // the table, prepared calls
     spy_function *function;
+    uint32_t generation; // of the module that it was made from
     spyi_bound bound;
     spyi_launch launch; // the running call's, or the last one's
     struct spyi_again *again; // how its arguments repeat it; NULL: not learnt
@@ -126,7 +128,8 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values values; // of the running call
+    spyi_values *values; // of the call that has the device
+    spyi_values *spare;  // for further calls, while some of them work outside of the device
     bool extended;      // the last look-up added sizes to the key
 };
 
@@ -140,18 +143,32 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
 
+// A call leaves the device to compile, and comes back: it keeps its values, the tensors among them, its function and plans.
+// false: out of memory, and the device has not been left.
+typedef struct spyi_call_outside {
+    spyi_outside outside;
+    spyi_values *values; // the cache's, while the call is outside
+} spyi_call_outside;
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
+                                size_t key_size);
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
+
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                        spyi_variant **variant, spyi_text *error);
-// The same with the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *variant is NULL.
-SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                      spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
-// The plan of a call, from the cache or built and inserted.
+// The variant that plan->launch names. *left: the device has been left meanwhile, and the launch must be worked out anew before
+// the variant is asked for again. `stay`: compile within the device. SPY_ERROR_NOT_READY without a text: the plan is of
+// code that a reload has replaced, and has no such variant.
+SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay, spyi_variant **variant,
+                                    bool *left, spyi_text *error);
+// Makes all variants that a call with these values needs.
+SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+// The plan of a call, from the cache or built and inserted. May leave the device.
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
@@ -215,5 +232,14 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
 // call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
+
+// diagnose.c
+// Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
+SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
+
+// dispatch.c
+#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
+// Whether the device can run a [CudaKernel]; false: `error` says why not.
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
 
 #endif // SPYI_CALL_INTERNAL_H

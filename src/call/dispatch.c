@@ -4,9 +4,26 @@
 #include "kinds/kinds.h"
 
 static const spyi_entry *spyi_function_entry(spy_function *function) {
-    if (!function->entry_known) spyi_unit_entry(function->module->unit, function->name, &function->entry);
+    if (function->entry_known) return &function->entry;
+    spyi_entry entry;
+    spyi_outside outside;
+    memset(&entry, 0, sizeof entry);
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
+    spyi_unit_entry(function->module->unit, function->name, &entry);
+    spyi_step_in(function->object.device, &outside);
+    if (!function->entry_known) function->entry = entry;
     function->entry_known = true;
     return &function->entry;
+}
+
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    if (limits->target == SPYI_TARGET_CUDA) return true;
+    spyi_text_add(
+        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+        limits->info.name, limits->info.backend);
+    return false;
 }
 
 // The user's arguments and one for each parameter that the system fills.
@@ -23,6 +40,7 @@ static size_t spyi_dispatch_args(const spy_function *function, spy_args args, sp
 
 static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
                                          const spy_call_options *o) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
     if (args.count && !args.items) return "expected arguments, got NULL";
     if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
     if (function->overloads.count != 1)
@@ -39,12 +57,12 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
-    if (entry->cuda_kernel && function->object.device->base->limits.target != SPYI_TARGET_CUDA)
-        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
-                         "%s: %s: it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of "
-                         "backend %s",
-                         name, function->name, function->object.device->base->limits.info.name,
-                         function->object.device->base->limits.info.backend);
+    spyi_text problem = { NULL, 0, 0 };
+    if (entry->cuda_kernel && !spyi_cuda_kernel_runs(function, &problem)) {
+        spyi_fail(ctx, SPY_ERROR_UNSUPPORTED, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
         return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
                          "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
@@ -80,7 +98,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
                            !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
+        for (int i = 0; i < 3; i++)
+            threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);

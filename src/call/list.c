@@ -266,6 +266,12 @@ SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc) {
     const char *function = "spy_create_command_list";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_list_desc, desc);
+    if (problem) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        spyi_leave(device);
+        return NULL;
+    }
     spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
     if (list && desc) {
         list->label = spyi_strdup(desc->label);

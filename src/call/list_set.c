@@ -166,7 +166,7 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
 // All values are looked at before the first is changed.
 static spy_status spyi_list_set(spy_command_list *list, const spyi_list_call *call, spy_args args,
                                 spyi_text *error) {
-    spyi_values *values = &list->object.device->cache->values;
+    spyi_values *values = list->object.device->cache->values;
     spyi_set_place place;
     spy_status status = spyi_describe_args(list->object.device, args, values, error);
     if (!call->op_count) return status; // it has no elements

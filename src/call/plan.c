@@ -4,6 +4,19 @@
 
 // >>plans
 
+// What a call of a [CudaKernel] needs besides arguments that fit.
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
+                                         spyi_text *error) {
+    if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
+    if (values->thread_count.rank == 1) return SPY_OK;
+    spyi_text_add(
+        error,
+        "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+        "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+        values->thread_count.rank ? "one of more dimensions" : "none");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
     uint32_t failed = spyi_failed_allocations();
@@ -18,6 +31,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->key_size = values->key_size;
     plan->hash = spyi_hash(plan->key, plan->key_size, 0);
     plan->function = function;
+    plan->generation = function->module->generation;
     plan->references = 1;
     spy_status status = SPY_OK;
     if (!values->threads && spyi_unit_is_shader(function->module->unit, function->name)) {
@@ -26,13 +40,15 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK && !values->threads &&
-        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
-        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
-        status = SPY_ERROR_UNSUPPORTED;
-    }
+    bool cuda_kernel = status == SPY_OK && !values->threads &&
+                       spyi_unit_is_cuda_kernel(function->module->unit, function->name);
+    if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    // It finds its element by its thread's number, so that each element needs a thread of its own.
+    uint32_t *group = plan->bound.options.threads;
+    if (cuda_kernel && status == SPY_OK && !group[0])
+        group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -81,6 +97,7 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
         fresh->hash = spyi_hash(short_key, short_size, 0);
         fresh->redirect = sizes;
         fresh->function = made->function;
+        fresh->generation = made->generation;
         fresh->references = 1;
         spyi_cache_insert(device, fresh);
     }
@@ -103,9 +120,23 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         device->stats.plan_hits++;
         return SPY_OK;
     }
+    spyi_call_outside outside;
+    if (spyi_await_same_work(device, function->module, function, values->key, values->key_size)) {
+        values->key_size = short_size;
+        return spyi_plan_get(function, values, plan, error);
+    }
     spyi_plan *made = NULL;
+    bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
     spy_status status = spyi_plan_create(function, values, &made, error);
+    if (left) spyi_call_step_in(function, &outside);
     if (status != SPY_OK) return status;
+    if (left && !made->bound.sizes) { // a prepared call may have brought it meanwhile
+        *plan = spyi_cache_find(device, function, values);
+        if (*plan) {
+            spyi_plan_release(device, made);
+            return SPY_OK;
+        }
+    }
     if (made->bound.sizes && !spyi_plan_redirect(device, made, values, short_size)) {
         spyi_plan_release(device, made);
         spyi_text_add(error, "out of host memory");
@@ -136,20 +167,24 @@ static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spy
 }
 
 static void spyi_dump(spy_device *device, const char *name, const spyi_text *source, const spyi_code *code) {
-    if (!device->dump_directory) return;
+    spyi_mutex_lock(&device->dump_lock); // another thread may set it now
+    char *directory = spyi_strdup(device->dump_directory);
+    spyi_mutex_unlock(&device->dump_lock);
+    if (!directory) return;
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s/%s.slang", device->dump_directory, name);
+    spyi_text_add(&path, "%s/%s.slang", directory, name);
     bool good = spyi_file_write(path.data, source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
         bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
         size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
-        spyi_text_add(&path, "%s/%s.%s", device->dump_directory, name, spirv ? "spv" : "cu");
+        spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
         good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
     spyi_text_free(&path);
+    free(directory);
 }
 
 // What is linked to a shader of the user's own: the prelude, with its constants.
@@ -166,15 +201,16 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
 }
 
 // Its group, its block, and the parameters in that: of our own kernels the block is the only one.
-static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi_kernel_desc *desc) {
+static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
+                              spyi_kernel_desc *desc) {
     static const uint32_t whole[1] = { 0 };
     const uint32_t *threads = plan->bound.options.threads;
     desc->group_size = e->group_size;
     for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
     desc->block_size = e->block_size;
     desc->block_by_address = e->block_by_address;
-    desc->params = plan->bound.shader ? plan->function->entry.places : whole;
-    desc->param_count = plan->bound.shader ? plan->function->entry.place_count : e->block_size ? 1 : 0;
+    desc->params = plan->bound.shader ? entry->places : whole;
+    desc->param_count = plan->bound.shader ? entry->place_count : e->block_size ? 1 : 0;
 }
 
 // The variant without a kernel: its text, and what packs its block but for a shader's.
@@ -192,12 +228,11 @@ static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_k
 }
 
 // What packs a shader's block and feeds the inputs of the kernel, once these are known.
-static spy_status spyi_variant_feed(const spyi_plan *plan, spyi_variant *variant, const spyi_inputs *inputs,
-                                    const spyi_values *values, spyi_text *error) {
-    const spy_function *function = plan->function;
+static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *entry, spyi_variant *variant,
+                                    const spyi_inputs *inputs, const spyi_values *values, spyi_text *error) {
     spy_status status = SPY_OK;
     if (plan->bound.shader)
-        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
+        status = spyi_emit_entry(plan->function, &plan->bound, entry, &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
     if (status != SPY_OK) return status;
@@ -209,7 +244,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, spyi_variant *variant
 }
 
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
-static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, spyi_text *error) {
+static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
+                                    spyi_text *error) {
     spyi_twins *twins = (spyi_twins *)calloc(1, sizeof *twins);
     if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
     if (!twins || !twins->text) {
@@ -220,6 +256,7 @@ static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, 
     twins->references = 1;
     twins->kernel = variant->kernel;
     twins->inputs = *inputs;
+    twins->entry = *entry;
     memset(inputs, 0, sizeof *inputs);
     variant->twins = twins;
     return SPY_OK;
@@ -245,7 +282,8 @@ static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
     return NULL;
 }
 
-SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+// With the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *out is NULL.
+static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                       spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
     *out = NULL;
@@ -253,7 +291,7 @@ SPYI_FN spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *k
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
     spyi_twins *twins =
         status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
-    if (twins) status = spyi_variant_feed(plan, variant, &twins->inputs, values, error);
+    if (twins) status = spyi_variant_feed(plan, &twins->entry, variant, &twins->inputs, values, error);
     if (variant) spyi_text_free(&variant->emitted.text);
     if (status != SPY_OK || !twins) {
         if (variant) spyi_variant_free(plan->function->object.device, variant);
@@ -273,6 +311,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_variant *variant;
     spyi_code code;
     uint32_t failed = spyi_failed_allocations();
+    spyi_entry own = function->entry; // with the places of this compilation
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
@@ -289,15 +328,16 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)
             status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
-                                           &function->entry, conformances, &code, error);
+                                           &own, conformances, &code, error);
         else
             status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
                                        &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
-        if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+        if (status != SPY_OK && !(status == SPY_ERROR_COMPILE && spyi_diagnose(function, error, &status)))
+            spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
-    if (status == SPY_OK) status = spyi_variant_feed(plan, variant, &code.inputs, values, error);
+    if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -308,7 +348,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.prelude_size = code.prelude_size;
         desc.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         desc.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
-        spyi_kernel_sizes(plan, &variant->emitted, &desc);
+        spyi_kernel_sizes(plan, &own, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
@@ -318,7 +358,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
-            status = spyi_variant_twin(variant, &code.inputs, error);
+            status = spyi_variant_twin(variant, &code.inputs, &own, error);
     }
     status = spyi_check_allocations(failed, status, error);
     spyi_code_free(&code);
@@ -360,4 +400,63 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     variants[plan->variant_count++] = variant;
     plan->variants = variants;
     return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay, spyi_variant **variant,
+                                    bool *left, spyi_text *error) {
+    spy_function *function = plan->function;
+    spy_device *device = function->object.device;
+    spyi_variant_key key = plan->launch.key; // the launch is the running call's
+    size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
+    spyi_call_outside outside;
+    *variant = spyi_variant_find(plan, &key);
+    if (*variant) return SPY_OK;
+    if (plan->generation != function->module->generation) return SPY_ERROR_NOT_READY;
+    spy_status status = spyi_variant_share(plan, &key, values, variant, error);
+    if (status != SPY_OK) return status;
+    if (*variant) return spyi_plan_add_variant(plan, *variant, error);
+    if (!stay) { // other calls find the launch as they expect it, and this one does not find theirs
+        plan->launch.pass = 0;
+        plan->launch.finishes = false;
+    }
+    if (!stay && spyi_await_same_work(device, function->module, plan, &key, size)) {
+        *left = true;
+        return SPY_OK;
+    }
+    bool leaves = !stay && spyi_call_step_out(function, &outside, plan, &key, size);
+    status = spyi_variant_create(plan, &key, values, variant, error);
+    if (leaves) spyi_call_step_in(function, &outside);
+    *left = *left || leaves;
+    if (status != SPY_OK) return status;
+    if (spyi_variant_find(plan, &key)) { // a prepared call has brought it meanwhile
+        spyi_variant_free(device, *variant);
+        *variant = spyi_variant_find(plan, &key);
+        return SPY_OK;
+    }
+    status = spyi_plan_add_variant(plan, *variant, error);
+    if (status == SPY_OK) device->stats.kernels_built++;
+    return status;
+}
+
+SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
+    spyi_variant *variant = NULL;
+    spy_status status = SPY_OK;
+    bool left = true, more = true;
+    while (status == SPY_OK && (left || more)) { // from the beginning whenever others had the device
+        if (left) {
+            launch->pass = 0;
+            launch->finishes = false;
+        }
+        left = false;
+        status = spyi_launch_shape(plan, values, error);
+        if (status == SPY_OK && launch->count)
+            status = spyi_variant_get(plan, values, false, &variant, &left, error);
+        // Each pass of a backward call has a variant of its own.
+        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+               spyi_next_pass(launch);
+    }
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
 }

@@ -32,11 +32,11 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// A node, then its fields. `parent`: path with a final '.', or "".
+// A node, then its fields. `parent`: path, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s%s", parent, node->name);
+    spyi_text_add(&path, "%s%s%s", parent, !parent[0] || node->name[0] == '[' ? "" : ".", node->name);
     out->path = spyi_keep_string(r, spyi_text_str(&path));
     out->type = spyi_keep_string(r, node->type->display);
     out->direction = !node->out ? SPY_DIRECTION_DEFAULT : node->in ? SPY_DIRECTION_INOUT : SPY_DIRECTION_OUT;
@@ -49,7 +49,6 @@ static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const ch
         out->argument = spyi_keep_string(r, spyi_text_str(&text));
         spyi_text_free(&text);
         out->kind = SPY_ARG_STRUCT;
-        spyi_text_add(&path, ".");
         for (uint32_t f = 0; f < node->count; f++)
             spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
     }
@@ -104,7 +103,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
     const char *name = "spy_resolve";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+    spyi_values *values = device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;

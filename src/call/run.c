@@ -2,6 +2,7 @@
 //
 // Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
 #include "call/list.h"
+#include "data/bounds.h"
 #include "data/gpu_print.h"
 
 // >>temporaries: host arrays that are run over, new tensors, and places for results to host memory
@@ -16,6 +17,7 @@ typedef struct spyi_run_state {
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
     spy_command_list *list; // records the call; NULL: it runs
     bool waits;             // something returns to host memory
+    bool left;              // the device has been left to compile: the launch is worked out again
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -310,14 +312,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK || launch->count == 0) return status;
     status = spyi_check_overlap(s->bound, s->values, launch, error);
     if (status != SPY_OK) return status;
-    *variant = spyi_variant_find(plan, &launch->key);
-    if (*variant) return SPY_OK;
-    status = spyi_variant_share(plan, &launch->key, s->values, variant, error);
-    bool built = status == SPY_OK && !*variant;
-    if (built) status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
-    if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
-    if (status == SPY_OK && built) s->device->stats.kernels_built++;
-    return status;
+    return spyi_variant_get(plan, s->values, s->list != NULL, variant, &s->left, error);
 }
 
 // >>passes of a backward call
@@ -328,18 +323,22 @@ static spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bo
                                      spyi_text *error) {
     spyi_launch *launch = s->launch;
     spyi_variant *variant = NULL;
-    *several = false;
-    *bytes = 0;
-    launch->pass = 0;
-    launch->finishes = false;
-    spy_status status = spyi_choose(s, first, error);
-    while (status == SPY_OK && *first && spyi_next_pass(launch)) {
-        if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
-        *several = true;
-        status = spyi_choose(s, &variant, error);
-    }
-    launch->pass = 0;
-    launch->finishes = false;
+    spy_status status;
+    do { // until nobody else has had the device between the first pass and the last
+        s->left = false;
+        *several = false;
+        *bytes = 0;
+        launch->pass = 0;
+        launch->finishes = false;
+        status = spyi_choose(s, first, error);
+        while (status == SPY_OK && !s->left && *first && spyi_next_pass(launch)) {
+            if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
+            *several = true;
+            status = spyi_choose(s, &variant, error);
+        }
+        launch->pass = 0;
+        launch->finishes = false;
+    } while (status == SPY_OK && s->left);
     return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
 }
 
@@ -384,7 +383,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.values = values;
     s.launch = &plan->launch;
     s.list = list;
-    s.waits = false;
+    s.waits = s.left = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
     spyi_variant *variant = s.launch->repeatable;
@@ -394,7 +393,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.launch->repeatable = NULL; // until this one has run
     if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
-    else if (!repeats) status = spyi_choose(&s, &variant, error);
+    while (!repeats && plan->bound.mode != SPY_CALL_BACKWARD && status == SPY_OK) {
+        s.left = false;
+        status = spyi_choose(&s, &variant, error);
+        if (!s.left) break;
+    }
     if (status != SPY_OK) return status;
     status = spyi_make_memory(&s, error);
     if (status == SPY_OK && sums_bytes)
@@ -417,6 +420,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
+    if (status == SPY_OK && (s.waits || timed))
+        status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);

@@ -27,6 +27,7 @@ typedef struct spyi_compiler_desc {
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
     bool print; // slangpy_print's print() records; else it is empty
+    uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
     spy_file_hook files;
 } spyi_compiler_desc;
 
@@ -118,6 +119,7 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
+    bool takes_pairs; // some parameter is a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -139,6 +141,7 @@ typedef struct spyi_near {
     uint32_t count;
 } spyi_near;
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the

@@ -49,6 +49,7 @@ static void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_
     if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
     node->file = spyi_sl_keep(b->to, location.filePath);
     node->line = location.line > 0 ? (uint32_t)location.line : 0;
+    if (node->kind != SPY_DECL_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
 }
 
 // >>texts: declarations as one writes them

@@ -37,6 +37,9 @@ typedef struct spyi_sl_builder {
     uint32_t pending_count, pending_capacity;
     spyi_sl_type **types; // that the walk has met, where extensions look for theirs
     uint32_t type_count, type_capacity;
+    const char *source_path; // document.c: the file that was read last, and where its lines begin
+    spyi_text source;
+    uint32_t *lines, line_count, line_capacity;
 } spyi_sl_builder;
 
 SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to,
@@ -69,5 +72,8 @@ SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, voi
 // Type, default value, modifiers and attributes of a variable, parameter, field or generic value.
 SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
 SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out); // as Slang writes it
+
+// document.c: the doc comment above line `number` (from 1) of a file; "" when there is none.
+SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t number);
 
 #endif // SPYI_COMPILER_DECLARE_H

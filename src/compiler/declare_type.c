@@ -60,6 +60,8 @@ void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *
 void spyi_sl_builder_close(spyi_sl_builder *b) {
     free(b->pending);
     free(b->types);
+    free(b->lines);
+    spyi_text_free(&b->source);
 }
 
 // >>constants and attributes
@@ -184,7 +186,7 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     memset(&node, 0, sizeof node);
     node.kind = kind;
     node.name = spyi_sl_keep(b->to, name);
-    node.path = node.text = node.file = "";
+    node.path = node.text = node.file = node.doc = "";
     node.value = spyi_sl_no_constant();
     if (b->open) node.flags |= SPY_DECL_GENERIC;
     return node;

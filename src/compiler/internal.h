@@ -89,10 +89,12 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
+    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
+    char bounds_record[24]; // a literal; "": tensors do not check their indices
     spyi_sl_stored
         *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library; // NULL until the first unit
-    uint32_t unit_count;            // ever made
+    spyi_atomic unit_count;         // ever made
     spyi_sl_source_files files;
     spy_file_hook hook;
     spyi_sl_loading *loading; // NULL: no unit is
@@ -144,6 +146,9 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 // The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
+// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
+// differentiate it; false: it has no such function, and `out` stays as it is.
+SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
 SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
 SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending

@@ -24,6 +24,20 @@ void spyi_near_offer(spyi_near *near_names, const char *name) {
     near_names->count++;
 }
 
+void spyi_near_offer_builtin(spyi_near *near_names) {
+    static const char *const scalars[] = { "float",   "half",     "double",   "int",      "uint",
+                                           "bool",    "int8_t",   "uint8_t",  "int16_t",  "uint16_t",
+                                           "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
+    static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
+    char name[16];
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i)
+        for (int n = 2; n <= 4; ++n) {
+            snprintf(name, sizeof name, "%s%d", vectors[i], n);
+            spyi_near_offer(near_names, name);
+        }
+}
+
 void spyi_near_text(spyi_near *near_names, spyi_text *out) {
     for (uint32_t i = 0; i < near_names->count; ++i) {
         spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names->names[i]);

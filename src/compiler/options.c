@@ -10,6 +10,11 @@ static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
     return o;
 }
 
+// Whether spirv-opt, which is in the library slang-glslang, is at hand. Inside the global lock.
+static bool spyi_sl_can_optimize(const spyi_sl_library *lib) {
+    return lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
+}
+
 // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
 // (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
 static int32_t spyi_sl_optimization(spy_optimization o) {
@@ -30,7 +35,11 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
-        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, spyi_sl_optimization(o->optimization));
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
+                                      o->optimization > SPY_OPTIMIZATION_NONE &&
+                                              !spyi_sl_can_optimize(unit->compiler->library)
+                                          ? SPYI_SL_OPTIMIZATION_NONE
+                                          : spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
                                                                      ? SPYI_SL_DEBUG_STANDARD
@@ -72,14 +81,15 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
             spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
         return SPY_OK;
     }
-    if (optimize &&
-        lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
-        spyi_text_add(
-            error,
-            "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
-            "SPY_OPTIMIZATION_NONE is possible",
-            lib->version, lib->path);
-        return SPY_ERROR_UNSUPPORTED;
+    if (optimize) {
+        spyi_global_lock();
+        bool possible = spyi_sl_can_optimize(lib);
+        spyi_global_unlock();
+        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
+            spyi_text_add(notes,
+                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
+                          "module's code is optimised before the driver does\n",
+                          lib->version, lib->path);
     }
     if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
         spyi_text_add(error,

@@ -608,6 +608,9 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
                              &out->items[out->count++]);
     if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, name, found, out);
     spyi_global_unlock();
+    for (uint32_t i = 0; i < out->count; ++i)
+        for (uint32_t p = 0; p < out->items[i].param_count; ++p)
+            out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
     if (out->items) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;

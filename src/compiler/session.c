@@ -107,6 +107,12 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
         }
     }
     if (found && loading) loading->unit->has_visibility |= spyi_source_has_visibility(&text);
+    if (found && !embedded && !spyi_source_is_precompiled(path)) {
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(&text, &inlined);
+        if (changed) spyi_text_free(&text);
+        if (changed) text = inlined;
+    }
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
         *out = compiler->library->slang_createBlob(text.data, text.size);
@@ -143,7 +149,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
     const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 2, sizeof *macros);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 3, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -155,8 +161,15 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
         }
-        macros[unit->define_count].name = "SPYI_PRINT";
-        macros[unit->define_count].value = "1";
+        size_t macro_count = unit->define_count;
+        if (c->print) {
+            macros[macro_count].name = "SPYI_PRINT";
+            macros[macro_count++].value = "1";
+        }
+        if (c->bounds_record[0]) {
+            macros[macro_count].name = "SPYI_CHECK_BOUNDS";
+            macros[macro_count++].value = c->bounds_record;
+        }
         spyi_sl_session_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.structureSize = sizeof desc;
@@ -166,7 +179,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
         desc.searchPaths = paths;
         desc.searchPathCount = (spyi_sl_int)path_count;
         desc.preprocessorMacros = macros;
-        desc.preprocessorMacroCount = (spyi_sl_int)(unit->define_count + c->print);
+        desc.preprocessorMacroCount = (spyi_sl_int)macro_count;
         desc.fileSystem = &c->files.object;
         desc.compilerOptionEntries = options;
         desc.compilerOptionEntryCount = option_count;
@@ -302,8 +315,11 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     spyi_sl_module *module = NULL;
     unit->compiler->loading->session = session;
     if (!unit->precompiled) {
-        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
-                                                        spyi_text_str(content), &diagnostics);
+        spyi_text inlined = { NULL, 0, 0 };
+        bool changed = spyi_source_inline_interfaces(content, &inlined);
+        module = session->v->loadModuleFromSourceString(
+            session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content), &diagnostics);
+        spyi_text_free(&inlined);
     } else if (spyi_source_unseal(library, session, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
@@ -417,6 +433,9 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->files.compiler = c;
     c->hook = desc->files;
     c->print = desc->print;
+    if (desc->bounds_record)
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
+                 (unsigned long long)desc->bounds_record);
     return c;
 }
 
@@ -434,12 +453,22 @@ uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
 }
 
 static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
-    if (c->library) return SPY_OK;
     const spyi_sl_library *library = NULL;
+    spyi_global_lock();
+    bool ready = c->library != NULL;
+    spyi_global_unlock();
+    if (ready) return SPY_OK;
     spyi_step(c->ctx, "load compiler", false);
     spy_status status = spyi_sl_acquire(c->library_path, &library, error);
     if (status == SPY_OK) {
+        spyi_global_lock();
+        ready = c->library != NULL;
         c->library = library;
+        spyi_global_unlock();
+    }
+    if (status == SPY_OK && ready) { // another thread has done it meanwhile
+        spyi_sl_release();
+    } else if (status == SPY_OK) {
         spyi_atomic_add(&c->loads, 1);
         spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
     }
@@ -486,7 +515,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
-    unit->serial = ++compiler->unit_count;
+    unit->serial = (uint32_t)spyi_atomic_add(&compiler->unit_count, 1);
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     unit->given_name = spyi_strdup(desc->name);

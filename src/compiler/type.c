@@ -377,6 +377,11 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
     return spyi_type_opaque(types, name, fields, count);
 }
 
+bool spyi_type_is_pair(const spyi_type *type) {
+    bool known = type->kind == SPYI_TYPE_OTHER || (type->kind == SPYI_TYPE_STRUCT && !type->field_count);
+    return known && strncmp(type->name, "DifferentialPair<", 17) == 0;
+}
+
 bool spyi_type_is_bound_array(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
 }

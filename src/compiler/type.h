@@ -68,6 +68,8 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// DifferentialPair<T>. Reflection lists no fields of it; binding gives it "p", the value, and "d", its gradient.
+SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
 // An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);

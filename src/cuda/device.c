@@ -211,8 +211,13 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
 
 static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_cuda_desc *given = (const spy_cuda_desc *)desc->backend_desc;
-    spy_status status = spyi_cu_open(given != NULL ? given->driver_library : NULL, &gpu->cu, error);
+    spy_status status;
     bool pushed;
+    if (SPYI_DESC_PROBLEM(spy_cuda_desc, given) != NULL) {
+        spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_cuda_desc, given));
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_cu_open(given != NULL ? given->driver_library : NULL, &gpu->cu, error);
     if (status != SPY_OK) return status;
     if (given != NULL && given->nvrtc_library != NULL) {
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);

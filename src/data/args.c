@@ -253,6 +253,11 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 
 // >>how an argument is run over
 
+spy_arg spy_map_value(spy_arg arg) {
+    arg.map_count = SPY_MAP_VALUE;
+    return arg;
+}
+
 // As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {

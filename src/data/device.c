@@ -1,4 +1,5 @@
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
+#include "data/bounds.h"
 #include "data/gpu_print.h"
 
 #include "slang/embed.h"
@@ -26,13 +27,98 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
+static spy_status spyi_released(const char *function, const char *expected) {
+    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+}
+
+static void spyi_queue_release(spyi_object *object);
+
+static spyi_object *spyi_take_releases(spy_device *device) {
+    spyi_mutex_lock(&device->release_lock);
+    spyi_object *queue = device->release_queue;
+    device->release_queue = NULL;
+    spyi_atomic_store(&device->release_count, 0);
+    spyi_mutex_unlock(&device->release_lock);
+    return queue;
+}
+
+static void spyi_free_releases(spyi_object *queue) {
+    while (queue) {
+        spyi_object *object = queue;
+        queue = object->release_next;
+        if (object->released_kind == (uint32_t)SPYI_KIND_PREPARED &&
+            spyi_prepared_compiles((struct spy_prepared *)(void *)object)) { // goes once its thread has ended
+            spyi_queue_release(object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
+            spyi_tensor_unlink((spy_tensor *)(void *)object);
+            spyi_tensor_free((spy_tensor *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
+            spyi_module_free((spy_module *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
+            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
+        } else {
+            spyi_prepared_free((struct spy_prepared *)(void *)object);
+        }
+    }
+}
+
+SPYI_FN void spyi_drain_releases(spy_device *device) {
+    spyi_free_releases(spyi_take_releases(device));
+}
+
+// Frees what was released, inside the device. False: that was the object itself, or the module of this function.
+static bool spyi_outlives_releases(spy_device *device, const spyi_object *o) {
+    // The queue is taken before the object is looked at: what is released from now on is freed by a later call.
+    spyi_object *queue = spyi_take_releases(device);
+    bool function = o->kind == (uint32_t)SPYI_KIND_FUNCTION;
+    spy_module *module = function ? ((const spy_function *)(const void *)o)->module : NULL;
+    bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(module && module->object.kind == (uint32_t)SPYI_KIND_DEAD);
+    bool held = lives && module; // what goes may be its last user
+    if (held) spyi_atomic_add(&module->object.references, 1);
+    spyi_free_releases(queue);
+    if (!held || spyi_atomic_add(&module->object.references, -1) > 0) return lives;
+    spyi_module_free(module);
+    return false;
+}
+
+static void spyi_on_turn_blocks(void *user, bool begins) {
+    spyi_block((spyi_context *)user, begins);
+}
+
+// Kept by the thread, which can ask without the device, and by the device, as all that is refused.
+static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
+    const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
+    spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
+    return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
+}
+
+// The turn was not free.
+static spy_status spyi_enter_later(spy_device *device, const char *function) {
+    spyi_context *ctx = &device->ctx;
+    switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
+    case SPYI_TURN_TAKEN: return SPY_OK;
+    case SPYI_TURN_MINE: return spyi_refuse_callback(ctx, function);
+    case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
+    default: return spyi_released(function, "device");
+    }
+}
+
+// Whether this thread is in a call that works outside of the device: then it comes from a callback.
+static bool spyi_is_outside(const spy_device *device) {
+    const spyi_outside *o = device->outside;
+    uintptr_t me = o ? spyi_thread_id() : 0;
+    while (o && spyi_noted_thread(&o->thread) != me) o = o->next;
+    return o != NULL;
+}
+
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
     const char *expected = spyi_kind_name((uint32_t)kind);
     const spyi_object *o = (const spyi_object *)object;
     if (!o)
         return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
     return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
                      spyi_kind_name(o->kind));
 }
@@ -41,19 +127,113 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
     const spyi_object *o = (const spyi_object *)object;
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
-        if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
-            if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
+        spy_status status =
+            SPYI_LIKELY(spyi_turns_try(&device->ctx.turns)) ? SPY_OK : spyi_enter_later(device, function);
+        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&device->release_count) == 0 && !device->outside))
             return SPY_OK;
+        if (status != SPY_OK) return status;
+        if (spyi_is_outside(device)) {
+            spyi_leave(device);
+            return spyi_refuse_callback(&device->ctx, function);
         }
-        return spyi_fail(NULL, SPY_ERROR_BUSY,
-                         "%s: another thread is using device '%s'; calls on one device must take turns",
-                         function, device->ctx.label);
+        if (spyi_atomic_load(&device->release_count) == 0 || spyi_outlives_releases(device, o)) return SPY_OK;
+        spyi_leave(device);
+        return spyi_released(function, spyi_kind_name((uint32_t)kind));
     }
     return spyi_refuse_object(object, kind, function);
 }
 
 SPYI_FN void spyi_leave(const void *object) {
-    spyi_atomic_store(&((const spyi_object *)object)->device->ctx.busy, 0);
+    spyi_turns_leave(&((const spyi_object *)object)->device->ctx.turns);
+}
+
+// >>work outside of the device
+
+SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {
+    outside->previous = NULL;
+    outside->next = device->outside;
+    if (outside->next) outside->next->previous = outside;
+    device->outside = outside;
+    outside->module = module;
+    if (!module) return;
+    module->users++;
+    spyi_atomic_add(&module->object.references, 1);
+}
+
+SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside) {
+    if (outside->previous) outside->previous->next = outside->next;
+    else device->outside = outside->next;
+    if (outside->next) outside->next->previous = outside->previous;
+    if (outside->module) {
+        outside->module->users--;
+        spyi_object_release(&outside->module->object);
+    }
+    spyi_turns_notify(&device->ctx.turns);
+}
+
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped) {
+    while (dropped) {
+        spyi_dropped_unit *next = dropped->next;
+        spyi_unit_release(dropped->unit);
+        spyi_free(ctx, dropped, sizeof *dropped);
+        dropped = next;
+    }
+}
+
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
+    spyi_dropped_unit *dropped = device->dropped_units;
+    device->dropped_units = NULL;
+    outside->thread = spyi_thread_id();
+    spyi_outside_begin(device, outside, module);
+    spyi_leave(device);
+    spyi_release_units(&device->ctx, dropped);
+}
+
+static void spyi_come_back(spy_device *device) {
+    spyi_turns *turns = &device->ctx.turns;
+    if (!spyi_turns_try(turns)) (void)spyi_turns_wait(turns, spyi_on_turn_blocks, &device->ctx);
+}
+
+SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside) {
+    spyi_come_back(device);
+    spyi_outside_end(device, outside);
+}
+
+SPYI_FN void spyi_await(spy_device *device, int32_t seen) {
+    spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
+}
+
+static bool spyi_same_work(const spyi_outside *o, const void *work, const void *key, size_t key_size) {
+    return o->work == work && o->key_size == key_size && memcmp(o->key, key, key_size) == 0;
+}
+
+SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                                  size_t key_size) {
+    spyi_outside waiting;
+    bool waited = false;
+    for (;;) {
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        const spyi_outside *o = device->outside;
+        while (o && !spyi_same_work(o, work, key, key_size)) o = o->next;
+        if (!o) return waited;
+        waited = true;
+        memset(&waiting, 0, sizeof waiting);
+        waiting.thread = spyi_thread_id();
+        spyi_outside_begin(device, &waiting, module); // the module's code and its plans stay
+        spyi_await(device, seen);
+        spyi_outside_end(device, &waiting);
+    }
+}
+
+SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit) {
+    spyi_dropped_unit *dropped = (spyi_dropped_unit *)spyi_allocate(&device->ctx, sizeof *dropped);
+    if (!dropped) {
+        spyi_unit_release(unit);
+        return;
+    }
+    dropped->unit = unit;
+    dropped->next = device->dropped_units;
+    device->dropped_units = dropped;
 }
 
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -69,11 +249,8 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *
     else spyi_refuse_object(object, kind, function);
 }
 
-SPYI_FN void spyi_object_release(spyi_object *object) {
+static void spyi_queue_release(spyi_object *object) {
     spy_device *device = object->device;
-    if (spyi_atomic_add(&object->references, -1) != 0) return;
-    object->released_kind = object->kind;
-    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
     spyi_mutex_lock(&device->release_lock);
     object->release_next = device->release_queue;
     device->release_queue = object;
@@ -81,28 +258,18 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     spyi_mutex_unlock(&device->release_lock);
 }
 
-SPYI_FN void spyi_drain_releases(spy_device *device) {
-    spyi_mutex_lock(&device->release_lock);
-    spyi_object *queue = device->release_queue;
-    device->release_queue = NULL;
-    spyi_atomic_store(&device->release_count, 0);
-    spyi_mutex_unlock(&device->release_lock);
-    while (queue) {
-        spyi_object *object = queue;
-        queue = object->release_next;
-        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
-            spyi_tensor_unlink((spy_tensor *)(void *)object);
-            spyi_tensor_free((spy_tensor *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
-            spyi_module_free((spy_module *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
-            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
-            spyi_list_free((struct spy_command_list *)(void *)object);
-        } else {
-            spyi_prepared_free((struct spy_prepared *)(void *)object);
-        }
+SPYI_FN void spyi_object_release(spyi_object *object) {
+    spy_device *device = object->device;
+    if (device->ctx.turns.fork_count != spyi_fork_count()) {
+        char what[64];
+        snprintf(what, sizeof what, "release of a %s", spyi_kind_name(object->kind));
+        spyi_forked(&device->ctx, what);
+        return;
     }
+    if (spyi_atomic_add(&object->references, -1) != 0) return;
+    object->released_kind = object->kind;
+    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
+    spyi_queue_release(object);
 }
 
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
@@ -129,14 +296,20 @@ static void spyi_device_destroy(spy_device *device) {
         device->close_callbacks = callback->next;
         spyi_leave(device); // it may still read results
         callback->func(device, callback->user_data);
-        spyi_atomic_store(&ctx->busy, 1);
+        if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
         spyi_free(ctx, callback, sizeof *callback);
     }
+    spyi_reload_abandon(device);
+    spyi_prepared_finish_all(device);
+    for (int32_t seen = spyi_turns_events(&ctx->turns); device->outside; seen = spyi_turns_events(&ctx->turns))
+        spyi_await(device, seen); // a module that another thread still loads
+    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
     if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
+        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -158,6 +331,8 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->cache) spyi_cache_destroy(device);
     while (device->modules)
         spyi_module_free(device->modules); // newest first: those that link before those linked
+    spyi_release_units(ctx, device->dropped_units);
+    device->dropped_units = NULL;
     while (device->graves) {
         spyi_grave *grave = device->graves;
         device->graves = grave->next;
@@ -166,6 +341,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
+    spyi_bounds_destroy(device);
     if (device->gpu) {
         spyi_pool_destroy(device);
         device->backend->destroy(device->gpu);
@@ -174,6 +350,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
     spyi_mutex_destroy(&device->release_lock);
+    spyi_mutex_destroy(&device->dump_lock);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
@@ -184,6 +361,11 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     const char *function = "spy_create_device";
     if (!desc) {
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+        return NULL;
+    }
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
+                  SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
@@ -226,6 +408,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->ctx.object.device = device;
         spyi_atomic_store(&device->ctx.object.references, 1);
         spyi_mutex_init(&device->release_lock);
+        spyi_mutex_init(&device->dump_lock);
         device->backend = desc->backend;
         device->epoch = 1;
         device->dump_directory = spyi_strdup(desc->dump_directory);
@@ -240,6 +423,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
         compiler.print = desc->enable_print;
+        if (desc->check_bounds) status = spyi_bounds_create(device, &compiler.bounds_record, &error);
         compiler.files = desc->files;
         device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
@@ -248,10 +432,10 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         device->compiler =
             device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
         device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
-        if (!device->types || !device->compiler || !device->cache) {
+        if (status == SPY_OK && (!device->types || !device->compiler || !device->cache)) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");
-        } else {
+        } else if (status == SPY_OK) {
             for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
                 device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
             if (desc->enable_print) status = spyi_print_create(device, desc->print_buffer_bytes, &error);
@@ -302,6 +486,8 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_print_deliver(device);
+    status = spyi_bounds_report(device, function);
+    if (status != SPY_OK) return status;
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
@@ -383,8 +569,11 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
     } else {
-        free(device->dump_directory);
+        spyi_mutex_lock(&device->dump_lock);
+        char *old = device->dump_directory;
         device->dump_directory = copy;
+        spyi_mutex_unlock(&device->dump_lock);
+        free(old);
     }
     spyi_leave(device);
     return status;
@@ -432,6 +621,12 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
 }
 
 // >>for backends
+
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
+    spyi_pool_release_held(device);
+    spyi_print_deliver(device);
+    return spyi_bounds_report(device, function);
+}
 
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
     if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;

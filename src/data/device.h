@@ -19,7 +19,7 @@ struct spyi_storage {
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     uint64_t
         held_submit; // ... in somebody else's command buffer: it keeps the block from being used again; 0: none
-    int32_t references;    // tensors on it, guarded by the device's busy flag
+    int32_t references;    // tensors on it, guarded by the device's turns
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
@@ -81,6 +81,7 @@ struct spy_module {
     bool stale;          // its last reload failed: its files are newer than its code
     bool tried;          // ... in the poll under way
     spyi_unit *fresh;    // what it will have then
+    uint32_t users;      // threads outside of the device that work with its unit: it stays until they are back
     spy_module *previous, *next;
 };
 
@@ -97,6 +98,22 @@ struct spy_function {
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
 };
+
+// What a thread does for a call without holding the device, compiling above all: other threads use the device meanwhile.
+// Lies on that thread's stack, or in what a compile thread works on.
+typedef struct spyi_outside {
+    volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
+    spy_module *module;        // retained, and keeps its code until the end; NULL: none
+    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    const void *key;
+    size_t key_size;
+    struct spyi_outside *previous, *next; // in device.outside
+} spyi_outside;
+
+typedef struct spyi_dropped_unit {
+    spyi_unit *unit;
+    struct spyi_dropped_unit *next;
+} spyi_dropped_unit;
 
 typedef struct spyi_grave {
     spyi_object *object;
@@ -122,6 +139,7 @@ struct spy_device {
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
@@ -136,14 +154,19 @@ struct spy_device {
     struct spy_command_list *lists;
     uint32_t next_function_id;
     uint64_t last_tensor_serial;
+    spyi_outside *outside;             // work under way
+    spyi_dropped_unit *dropped_units;  // not needed any more: freed by the next thread that has to wait for the compiler anyway
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
+    spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spy_reload_hook reload;
-    uint64_t reload_looked_ns; // last look of spy_poll_reload
+    uint64_t reload_looked_ns; // last look at the files
+    bool reload_looking;       // ... has found changes that are not all dealt with
+    struct spyi_reload_job *reload_job; // reload.c; NULL: none is under way
     spy_device_stats stats;
 };
 
@@ -154,6 +177,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
 SPYI_FN void spyi_pool_give(
     spy_device *device,
     spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
+SPYI_FN void spyi_pool_release_held(spy_device *device); // frees blocks whose recordings have all been reported
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -195,6 +219,22 @@ SPYI_FN void spyi_object_release(spyi_object *object);
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
                                 const char *function); // likewise; reports a bad one
 SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
+// Leaves the device for work that does not need it, and comes back. Nothing that other threads may change or free can be
+// relied on in between but the module, plans (call/), and what the caller has retained itself. Linked modules are
+// counted in their `users` by the caller.
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module);
+SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
+// The two halves of that, for work on another thread: both inside the device.
+SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
+SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
+// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                                  size_t key_size);
+// Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
+// found that it must wait.
+SPYI_FN void spyi_await(spy_device *device, int32_t seen);
+SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit); // releases it, now or later, without waiting
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // these, now; NULL: none
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
 
@@ -296,14 +336,24 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); 
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
+// A type by its name in the module; NULL: there is none. Leaves the device meanwhile, as it may wait for the compiler.
+SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
+// >>reload.c
+typedef struct spyi_reload_job spyi_reload_job;
+SPYI_FN void spyi_reload_abandon(spy_device *device); // waits for what compiles, and forgets it; the device goes
+
 // >>call/prepare.c
-// Waits for the compile threads of modules that are being reloaded.
-SPYI_FN void spyi_prepared_settle(spy_device *device);
+// All within the device, without waiting. After a reload: has threads compile the new code of prepared calls.
+SPYI_FN void spyi_prepared_reloaded(spy_device *device);
+SPYI_FN void spyi_prepared_collect(spy_device *device); // takes over what threads have finished
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // a thread compiles new code of one
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
+SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);

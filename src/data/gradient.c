@@ -71,8 +71,12 @@ static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_
     spy_device *device = tensor->object.device;
     spyi_object *module = spyi_as(desc->module, SPYI_KIND_MODULE);
     const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
-    const spyi_type *type = spyi_differential(
-        device->types, module && module->device == device ? desc->module->unit : NULL, tensor->type);
+    spy_module *asked = module && module->device == device ? desc->module : NULL;
+    spyi_outside outside;
+    memset(&outside, 0, sizeof outside);
+    if (asked) spyi_step_out(device, &outside, asked); // a struct's is asked of the compiler
+    const spyi_type *type = spyi_differential(device->types, asked ? asked->unit : NULL, tensor->type);
+    if (asked) spyi_step_in(device, &outside);
     if (!type && like && like->grads[SPYI_GRAD_OUT]) type = like->grads[SPYI_GRAD_OUT]->type;
     if (!type && tensor->type->kind == SPYI_TYPE_STRUCT)
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,

@@ -16,7 +16,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         spyi_bury(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
-    if (module->unit) spyi_unit_release(module->unit);
+    if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
     free(module->name);
@@ -30,7 +30,9 @@ SPYI_FN void spyi_module_drop(spy_module *module) {
 static spy_status spyi_check_module_desc(spy_device *device, const char *function,
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     if (!desc->path && !desc->source && !desc->precompiled)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
@@ -90,9 +92,6 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         module->object.device = device;
         spyi_atomic_store(&module->object.references, 1);
         module->strict_broadcasting = desc->strict_broadcasting;
-        module->next = device->modules;
-        if (module->next) module->next->previous = module;
-        device->modules = module;
         spyi_unit_desc unit;
         memset(&unit, 0, sizeof unit);
         unit.path = desc->path;
@@ -110,8 +109,17 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.conformances = desc->conformances;
         unit.conformance_count = desc->conformance_count;
         unit.options = desc->options;
+        spyi_outside outside;
+        memset(&outside, 0, sizeof outside);
+        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
+        spyi_step_out(device, &outside, NULL);
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
         if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
+        spyi_step_in(device, &outside);
+        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
+        module->next = device->modules; // behind those that it links, also when they came meanwhile
+        if (module->next) module->next->previous = module;
+        device->modules = module;
         status = spyi_check_allocations(failed, status, &error);
         if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
@@ -135,6 +143,15 @@ void spy_release_module(spy_module *module) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
+static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
+    spyi_outside outside;
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(module->object.device, &outside, module);
+    bool good = spyi_unit_serialize(module->unit, bytes);
+    spyi_step_in(module->object.device, &outside);
+    return good;
+}
+
 spy_status spy_save_module(spy_module *module, const char *path) {
     const char *function = "spy_save_module";
     spy_status status = spyi_enter(module, SPYI_KIND_MODULE, function);
@@ -144,7 +161,7 @@ spy_status spy_save_module(spy_module *module, const char *path) {
     if (!path || !path[0])
         status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
                            path ? "\"\"" : "NULL");
-    else if (!spyi_unit_serialize(module->unit, &bytes))
+    else if (!spyi_serialized(module, &bytes))
         status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
                            "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
     else if (!spyi_file_write(path, bytes.data, bytes.size))
@@ -163,7 +180,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     if (!data && capacity_bytes) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
                   function, capacity_bytes);
-    } else if (!spyi_unit_serialize(module->unit, &bytes)) {
+    } else if (!spyi_serialized(module, &bytes)) {
         spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
                   function, module->name);
     } else {
@@ -173,6 +190,68 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     spyi_text_free(&bytes);
     spyi_leave(device);
     return size;
+}
+
+static spy_function *spyi_known_function(const spy_module *module, const char *name) {
+    spy_function *f = module->functions;
+    while (f && strcmp(f->name, name) != 0) f = f->next;
+    return f;
+}
+
+// Asks the compiler, outside of the device: another thread may keep it busy. NULL: reported under `function`.
+static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
+    spy_device *device = module->object.device;
+    spyi_context *ctx = &device->ctx;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_overloads overloads = { NULL, 0, false };
+    spyi_outside outside;
+    spy_function *found = NULL;
+    memset(&outside, 0, sizeof outside);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_step_out(device, &outside, module);
+    spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
+    bool explained = error.size != 0;
+    if (status == SPY_OK && overloads.count == 0 && !explained)
+        spyi_unit_near_names(module->unit, name, &error);
+    bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+    status = spyi_check_allocations(failed, status, &error);
+    spyi_step_in(device, &outside);
+    if (status != SPY_OK) {
+        spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
+                  spyi_text_str(&error));
+    } else if (overloads.count == 0) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function, module->name,
+                  name, explained ? ": " : "", spyi_text_str(&error));
+    } else if (hidden) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
+                  "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+                  "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+                  "function, before its struct if it is a method, and before the fields and types that calls "
+                  "use",
+                  function, name, module->name);
+    } else if ((found = spyi_known_function(module, name)) == NULL) { // no other thread has found it meanwhile
+        found = (spy_function *)spyi_allocate(ctx, sizeof *found);
+        char *copy = spyi_strdup(name);
+        if (!found || !copy) {
+            spyi_free(ctx, found, sizeof *found);
+            free(copy);
+            found = NULL;
+            spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        } else {
+            found->object.kind = (uint32_t)SPYI_KIND_FUNCTION;
+            found->object.device = device;
+            found->module = module;
+            found->name = copy;
+            found->id = ++device->next_function_id;
+            found->overloads = overloads;
+            found->next = module->functions;
+            module->functions = found;
+            memset(&overloads, 0, sizeof overloads);
+        }
+    }
+    spyi_overloads_free(&overloads);
+    spyi_text_free(&error);
+    return found;
 }
 
 spy_function *spy_find_function(spy_module *module, const char *name) {
@@ -185,55 +264,14 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        for (found = module->functions; found; found = found->next)
-            if (strcmp(found->name, name) == 0) break;
+        found = spyi_known_function(module, name);
     }
     if (found && found->overloads.count == 0) {
         spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
                   function, module->name, name);
         found = NULL;
     } else if (!found && name && name[0]) {
-        spyi_text error = { NULL, 0, 0 };
-        spyi_overloads overloads = { NULL, 0 };
-        uint32_t failed = spyi_failed_allocations();
-        spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
-        status = spyi_check_allocations(failed, status, &error);
-        if (status != SPY_OK) {
-            spyi_overloads_free(&overloads);
-            spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
-                      spyi_text_str(&error));
-        } else if (overloads.count == 0) {
-            bool explained = error.size != 0;
-            spyi_overloads_free(&overloads);
-            if (!explained) spyi_unit_near_names(module->unit, name, &error);
-            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
-                      module->name, name, explained ? ": " : "", spyi_text_str(&error));
-        } else if (spyi_unit_is_private(module->unit, name)) {
-            spyi_overloads_free(&overloads);
-            spyi_fail(
-                ctx, SPY_ERROR_NOT_FOUND,
-                "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
-                "`public` at any declaration, kernels can only use what is marked; write `public` before the "
-                "function, before its struct if it is a method, and before the fields and types that calls "
-                "use",
-                function, name, module->name);
-        } else {
-            found = (spy_function *)spyi_allocate(ctx, sizeof *found);
-            if (!found) {
-                spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-                spyi_overloads_free(&overloads);
-            } else {
-                found->object.kind = (uint32_t)SPYI_KIND_FUNCTION;
-                found->object.device = device;
-                found->module = module;
-                found->name = spyi_strdup(name);
-                found->id = ++device->next_function_id;
-                found->overloads = overloads;
-                found->next = module->functions;
-                module->functions = found;
-            }
-        }
-        spyi_text_free(&error);
+        found = spyi_look_up_function(module, name, function);
     }
     spyi_leave(device);
     return found;
@@ -251,9 +289,18 @@ spy_module *spy_function_module(const spy_function *function) {
     return NULL;
 }
 
+SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name) {
+    spyi_outside outside;
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(module->object.device, &outside, module);
+    const spyi_type *type = spyi_unit_find_type(module->unit, name);
+    spyi_step_in(module->object.device, &outside);
+    return type;
+}
+
 bool spy_has_type(spy_module *module, const char *name) {
     if (spyi_enter(module, SPYI_KIND_MODULE, "spy_has_type") != SPY_OK) return false;
-    bool has = name && spyi_unit_find_type(module->unit, name) != NULL;
+    bool has = name && spyi_module_type(module, name) != NULL;
     spyi_leave(module);
     return has;
 }

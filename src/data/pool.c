@@ -135,7 +135,7 @@ SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     device->pool.waiting_bytes += storage->size;
 }
 
-SPYI_FN void spyi_release_held(spy_device *device) {
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
     uint64_t held_from = device->base->held_from;
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
@@ -184,7 +184,7 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
     device->base->held_from = 0; // whatever has not been reported must not be submitted any more
-    spyi_release_held(device);
+    spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     while (device->pool.imported) {

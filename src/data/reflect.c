@@ -21,13 +21,18 @@ static spyi_declarations *spyi_reflected(spy_module *module, const char *functio
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
     now = (spyi_reflection *)calloc(1, sizeof *now);
+    spyi_outside outside;
+    memset(&outside, 0, sizeof outside);
+    spyi_step_out(module->object.device, &outside, module);
     if (now) now->declarations = spyi_unit_declare(module->unit);
+    uint32_t serial = spyi_unit_serial(module->unit);
+    spyi_step_in(module->object.device, &outside);
     if (!now || !now->declarations) {
         free(now);
         spyi_fail(&module->object.device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
         return NULL;
     }
-    now->unit = spyi_unit_serial(module->unit);
+    now->unit = serial;
     now->older = module->reflection;
     module->reflection = now;
     return now->declarations;
@@ -82,6 +87,7 @@ static void spyi_near_paths(const spyi_declarations *declarations, const char *p
     near_names.wanted = path;
     if (strlen(path) > 200) return;
     spyi_offer_paths(spyi_declarations_root(declarations), types_only, &near_names);
+    if (types_only) spyi_near_offer_builtin(&near_names);
     spyi_near_text(&near_names, out);
 }
 
@@ -151,7 +157,7 @@ static const spy_type_info *spyi_type_by_name(spy_module *module, const char *fu
             function, name, module->name, decl->text);
         return NULL;
     }
-    *type = spyi_unit_find_type(module->unit, name);
+    *type = spyi_module_type(module, name);
     if (!*type) {
         spyi_text near_names = { NULL, 0, 0 };
         spyi_near_paths(declarations, name, true, &near_names);
@@ -180,8 +186,14 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return false;
     const spy_type_info *info = spyi_type_by_name(module, function, type, &asked);
     const spy_type_info *of = info ? spyi_type_by_name(module, function, interface_name, &wanted) : NULL;
-    bool implements =
-        of && of->kind == SPY_TYPE_INTERFACE && spyi_unit_conforms(module->unit, asked, wanted->name);
+    bool implements = of && of->kind == SPY_TYPE_INTERFACE;
+    if (implements) {
+        spyi_outside outside;
+        memset(&outside, 0, sizeof outside);
+        spyi_step_out(module->object.device, &outside, module);
+        implements = spyi_unit_conforms(module->unit, asked, wanted->name);
+        spyi_step_in(module->object.device, &outside);
+    }
     if (of && of->kind != SPY_TYPE_INTERFACE)
         spyi_fail(&module->object.device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: '%s' in module '%s' is no interface", function, interface_name, module->name);

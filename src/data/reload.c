@@ -1,5 +1,9 @@
 // Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
 // of the old code leave the cache, and go once the GPU has finished with them.
+//
+// The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its own
+// (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the old code within
+// the device, which takes microseconds. One job at a time a device.
 #include "data/device.h"
 
 typedef struct spyi_reload_event { // for the hook
@@ -16,6 +20,35 @@ typedef struct spyi_reload_run { // one public call
     spyi_reload_event *events;
     size_t event_count;
 } spyi_reload_run;
+
+typedef struct spyi_reload_function {
+    spy_function *function;
+    spyi_overloads overloads; // in the new code
+    bool known;
+} spyi_reload_function;
+
+typedef struct spyi_reload_part { // one module
+    spy_module *module;           // retained
+    spyi_reload_function *functions;
+    size_t function_count;
+} spyi_reload_part;
+
+struct spyi_reload_job {
+    spy_device *device;
+    spyi_reload_part *parts; // those linked before those that link
+    size_t count;
+    spy_module *root;
+    char *source; // the root's new text; NULL: as it was
+    bool compiled;
+    spy_status status;
+    size_t failed; // the part that did not compile
+    spyi_text error;
+    spyi_dropped_unit *dropped; // units of the device that the job releases
+    spyi_outside outside;
+    bool threaded;
+    spyi_thread thread;
+    spyi_atomic finished;
+};
 
 // A reference more, unless another thread has just dropped the last one.
 static bool spyi_reload_hold(spy_module *module) {
@@ -84,7 +117,7 @@ static void spyi_reload_mark_users(spy_device *device) {
     }
 }
 
-// >>one reload
+// >>the job, outside of the device
 
 static spy_status spyi_reload_compile(spy_module *module, const char *source, spyi_text *error) {
     spyi_unit **link = (spyi_unit **)malloc((module->link_count + 1) * sizeof *link);
@@ -99,102 +132,337 @@ static spy_status spyi_reload_compile(spy_module *module, const char *source, sp
     return status;
 }
 
-// The old code gives way. Nothing can fail any more: a function that is not found again stays as a name.
-static void spyi_reload_replace(spy_module *module) {
-    spy_device *device = module->object.device;
-    spyi_unit_release(module->unit);
-    module->unit = module->fresh;
-    module->fresh = NULL;
-    module->generation++;
-    for (spy_function *f = module->functions; f; f = f->next) {
+// A function that is not found again stays as a name.
+static void spyi_reload_look_up(spyi_reload_part *part) {
+    for (size_t i = 0; i < part->function_count; i++) {
+        spyi_reload_function *f = &part->functions[i];
         spyi_text ignored = { NULL, 0, 0 };
-        spyi_cache_forget_function(device, f);
-        spyi_overloads_free(&f->overloads);
-        f->entry_known = false;
-        if (spyi_unit_find_function(module->unit, f->name, &f->overloads, &ignored) != SPY_OK ||
-            f->overloads.count == 0)
+        if (f->known) continue;
+        f->known = true;
+        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) != SPY_OK)
             spyi_overloads_free(&f->overloads);
         spyi_text_free(&ignored);
     }
 }
 
-// Replaces `root` and all that depends on it, or nothing.
-static void spyi_reload_run_one(spyi_reload_run *run, spy_module *root, const char *source) {
-    spy_device *device = run->device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_OK;
+static void spyi_reload_work(void *user) {
+    spyi_reload_job *job = (spyi_reload_job *)user;
+    spyi_note_thread(&job->outside.thread, spyi_thread_id());
+    spyi_release_units(&job->device->ctx, job->dropped);
+    job->dropped = NULL;
+    for (size_t i = 0; i < job->count && job->status == SPY_OK && !job->compiled; i++) {
+        spy_module *m = job->parts[i].module;
+        job->status = spyi_reload_compile(m, m == job->root ? job->source : NULL, &job->error);
+        if (job->status != SPY_OK) job->failed = i;
+    }
+    job->compiled = true;
+    for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) spyi_reload_look_up(&job->parts[i]);
+    for (size_t i = 0; i < job->count && job->status != SPY_OK; i++) {
+        spy_module *m = job->parts[i].module; // its files count as seen until they change again, as the failed one's do
+        if (i != job->failed) spyi_unit_give_up(m->unit, m->fresh);
+        m->fresh = NULL;
+    }
+    spyi_atomic_store(&job->finished, 1);
+    if (job->threaded) spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
+}
+
+// >>the job, within the device
+
+static void spyi_reload_job_free(spyi_reload_job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        spyi_reload_part *part = &job->parts[i];
+        for (size_t f = 0; f < part->function_count; f++) spyi_overloads_free(&part->functions[f].overloads);
+        free(part->functions);
+        part->module->reloading = false;
+        spyi_object_release(&part->module->object);
+    }
+    if (job->device->reload_job == job) job->device->reload_job = NULL;
+    spyi_release_units(&job->device->ctx, job->dropped);
+    spyi_text_free(&job->error);
+    free(job->parts);
+    free(job->source);
+    free(job);
+}
+
+// The functions that have been found by now. false: out of memory.
+static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
+    size_t count = 0, old = part->function_count;
+    for (spy_function *f = part->module->functions; f; f = f->next) count++;
+    if (count == old) return true;
+    spyi_reload_function *grown =
+        (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
+    if (!grown) return false;
+    memset(grown + old, 0, (count - old) * sizeof *grown);
+    size_t at = count; // new ones come first in the module's list, and last here
+    for (spy_function *f = part->module->functions; at > old; f = f->next) grown[--at].function = f;
+    part->functions = grown;
+    part->function_count = count;
+    *more = true;
+    return true;
+}
+
+// `root` and all that depends on it; NULL: out of memory.
+static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
+    spyi_reload_job *job = (spyi_reload_job *)calloc(1, sizeof *job);
+    spy_module *oldest = device->modules;
+    size_t count = 0;
+    bool more = false, good = job != NULL;
+    if (!good) return NULL;
     spyi_reload_mark(root, true);
     spyi_reload_mark_users(device);
-    spy_module *oldest = device->modules, *failed = NULL;
-    while (oldest->next) oldest = oldest->next;
-    for (spy_module *m = oldest; m && status == SPY_OK;
-         m = m->previous) { // those linked before those that link
-        if (!m->reloading) continue;
-        status = spyi_reload_compile(m, m == root ? source : NULL, &error);
-        if (status != SPY_OK) failed = m;
+    for (spy_module *m = device->modules; m; m = m->next) {
+        count += m->reloading;
+        oldest = m;
     }
-    if (status == SPY_OK) spyi_prepared_settle(device);
-    for (spy_module *m = oldest; m; m = m->previous) {
+    job->device = device;
+    job->root = root;
+    job->source = spyi_strdup(source);
+    job->parts = (spyi_reload_part *)calloc(count, sizeof *job->parts);
+    good = job->parts && (job->source || !source);
+    for (spy_module *m = oldest; m && good; m = m->previous) {
         if (!m->reloading) continue;
-        m->reloading = false;
-        m->stale = m->tried = status != SPY_OK;
-        if (status == SPY_OK) {
-            spyi_reload_replace(m);
+        job->parts[job->count].module = m;
+        spyi_atomic_add(&m->object.references, 1);
+        good = spyi_reload_note_functions(&job->parts[job->count++], &more);
+    }
+    if (good) return job;
+    spyi_reload_job_free(job);
+    for (spy_module *m = device->modules; m; m = m->next) m->reloading = false;
+    return NULL;
+}
+
+// On a thread, or on this one, which leaves the device meanwhile.
+static void spyi_reload_start(spyi_reload_job *job, bool background) {
+    spy_device *device = job->device;
+    spyi_atomic_store(&job->finished, 0);
+    memset(&job->outside, 0, sizeof job->outside);
+    job->dropped = device->dropped_units;
+    device->dropped_units = NULL;
+    device->reload_job = job;
+    job->threaded = background;
+    if (background) {
+        spyi_outside_begin(device, &job->outside, NULL);
+        if (spyi_thread_start(&job->thread, spyi_reload_work, job)) return;
+        spyi_outside_end(device, &job->outside);
+        job->threaded = false;
+    }
+    spyi_step_out(device, &job->outside, NULL);
+    spyi_reload_work(job);
+    spyi_step_in(device, &job->outside);
+}
+
+static void spyi_reload_join(spyi_reload_job *job) {
+    if (!job->threaded) return;
+    spyi_thread_join(&job->thread);
+    spyi_outside_end(job->device, &job->outside);
+    job->threaded = false;
+}
+
+// The old code gives way. Nothing can fail any more.
+static void spyi_reload_replace(spyi_reload_part *part) {
+    spy_module *module = part->module;
+    spy_device *device = module->object.device;
+    spyi_drop_unit(device, module->unit);
+    module->unit = module->fresh;
+    module->fresh = NULL;
+    module->generation++;
+    for (size_t i = 0; i < part->function_count; i++) {
+        spy_function *f = part->functions[i].function;
+        spyi_cache_forget_function(device, f);
+        spyi_overloads_free(&f->overloads);
+        f->overloads = part->functions[i].overloads;
+        f->entry_known = false;
+        memset(&part->functions[i].overloads, 0, sizeof f->overloads);
+    }
+}
+
+static void spyi_reload_failed(spyi_reload_run *run, spyi_reload_job *job) {
+    spy_module *failed = job->parts[job->failed].module;
+    for (size_t i = 0; i < job->count; i++) job->parts[i].module->stale = job->parts[i].module->tried = true;
+    run->info.failed++;
+    if (run->status == SPY_OK) run->status = job->status;
+    spyi_fail(&run->device->ctx, job->status, "%s: module '%s' keeps its code: %s", run->function,
+              job->root->name, spyi_text_str(&job->error));
+    spyi_reload_tell(run, failed, job->status, spyi_text_str(&job->error));
+}
+
+// Ends the device's job if that has finished: replaces all of its modules, or nothing. false: not yet, because it compiles,
+// or because a call compiles with the old code.
+static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
+    spy_device *device = run->device;
+    spyi_reload_job *job = device->reload_job;
+    if (!spyi_atomic_load(&job->finished)) return false;
+    if (job->status == SPY_OK) {
+        bool more = false, good = true;
+        spyi_prepared_collect(device);
+        for (size_t i = 0; i < job->count; i++) {
+            if (job->parts[i].module->users) return false;
+            good = good && spyi_reload_note_functions(&job->parts[i], &more);
+        }
+        if (good && more) { // functions that were found while the job compiled
+            spyi_reload_join(job);
+            spyi_reload_start(job, background);
+            return !background && spyi_reload_collect(run, background);
+        }
+    }
+    spyi_reload_join(job);
+    if (job->status == SPY_OK) {
+        for (size_t i = 0; i < job->count; i++) {
+            spy_module *m = job->parts[i].module;
+            m->stale = m->tried = false;
+            spyi_reload_replace(&job->parts[i]);
             run->info.reloaded++;
             spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
             spyi_reload_tell(run, m, SPY_OK, "");
-        } else if (m != failed) { // its files count as seen until they change again, as the failed one's do
-            spyi_unit_give_up(m->unit, m->fresh);
-            m->fresh = NULL;
         }
+        for (spy_module *m = device->modules; m; m = m->next) {
+            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            m->stale = device->reload_looking = true; // loaded meanwhile, with the old code
+            m->tried = false;
+        }
+        spyi_prepared_reloaded(device);
+    } else {
+        spyi_reload_failed(run, job);
     }
-    if (failed) {
-        run->info.failed++;
-        if (run->status == SPY_OK) run->status = status;
-        spyi_fail(&device->ctx, status, "%s: module '%s' keeps its code: %s", run->function, root->name,
-                  spyi_text_str(&error));
-        spyi_reload_tell(run, failed, status, spyi_text_str(&error));
+    spyi_reload_job_free(job);
+    return true;
+}
+
+SPYI_FN void spyi_reload_abandon(spy_device *device) {
+    spyi_reload_job *job = device->reload_job;
+    if (!job) return;
+    spyi_block(&device->ctx, true);
+    spyi_reload_join(job);
+    spyi_block(&device->ctx, false);
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->parts[i].module->fresh) spyi_unit_release(job->parts[i].module->fresh);
+        job->parts[i].module->fresh = NULL;
     }
-    spyi_text_free(&error);
+    spyi_reload_job_free(job);
+}
+
+// >>looking for changes
+
+static void spyi_reload_look(spy_device *device) {
+    device->reload_looked_ns = spyi_time_ns();
+    for (spy_module *m = device->modules; m; m = m->next) {
+        m->tried = false;
+        device->reload_looking = device->reload_looking || spyi_unit_changed(m->unit);
+    }
+}
+
+// Begins the job of the next module that has changed, the oldest one first. What failed before may have failed for what has
+// changed now.
+static void spyi_reload_next(spyi_reload_run *run, bool background) {
+    spy_device *device = run->device;
+    spy_module *m = device->modules;
+    while (m && m->next) m = m->next;
+    while (m && (m->tried || !spyi_reload_needed(m))) m = m->previous;
+    device->reload_looking = m != NULL;
+    if (!m) return;
+    spyi_reload_job *job = spyi_reload_job_new(device, m, NULL);
+    if (job) {
+        spyi_reload_start(job, background);
+        return;
+    }
+    device->reload_looking = false;
+    run->status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", run->function);
+}
+
+// Leaves the device until the running job is over and its result in place.
+static void spyi_reload_finish_job(spyi_reload_run *run) {
+    spy_device *device = run->device;
+    for (;;) {
+        spyi_outside waiting;
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        if (!device->reload_job || spyi_reload_collect(run, false)) return;
+        memset(&waiting, 0, sizeof waiting);
+        waiting.thread = spyi_thread_id();
+        spyi_outside_begin(device, &waiting, NULL);
+        spyi_await(device, seen);
+        spyi_outside_end(device, &waiting);
+    }
+}
+
+static void spyi_reload_finish_all(spyi_reload_run *run) {
+    for (spyi_reload_finish_job(run); run->device->reload_looking; spyi_reload_finish_job(run))
+        spyi_reload_next(run, false);
+}
+
+// Leaves the device until the prepared calls have their new code.
+static void spyi_reload_await_prepared(spy_device *device) {
+    for (;;) {
+        spyi_outside waiting;
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        spyi_prepared_collect(device);
+        if (!spyi_prepared_renewing(device)) return;
+        memset(&waiting, 0, sizeof waiting);
+        waiting.thread = spyi_thread_id();
+        spyi_outside_begin(device, &waiting, NULL);
+        spyi_await(device, seen);
+        spyi_outside_end(device, &waiting);
+    }
 }
 
 // >>the public functions
 
+static spy_status spyi_reload_enter(spyi_reload_run *run, const void *object, spyi_kind kind, const char *function) {
+    memset(run, 0, sizeof *run);
+    run->function = function;
+    run->status = spyi_enter(object, kind, function);
+    if (run->status == SPY_OK) run->device = ((const spyi_object *)object)->device;
+    return run->status;
+}
+
 spy_status spy_reload_module(spy_module *module, const char *source) {
-    const char *function = "spy_reload_module";
-    spy_status entered = spyi_enter(module, SPYI_KIND_MODULE, function);
-    if (entered != SPY_OK) return entered;
     spyi_reload_run run;
-    memset(&run, 0, sizeof run);
-    run.device = module->object.device;
-    run.function = function;
-    spyi_reload_run_one(&run, module, source);
+    if (spyi_reload_enter(&run, module, SPYI_KIND_MODULE, "spy_reload_module") != SPY_OK) return run.status;
+    spy_device *device = run.device;
+    spyi_reload_finish_all(&run); // a reload of others that is under way
+    run.status = SPY_OK;
+    spyi_reload_job *job = spyi_reload_job_new(device, module, source);
+    if (job) {
+        spyi_reload_start(job, false);
+        spyi_reload_finish_all(&run);
+        spyi_reload_await_prepared(device);
+    } else {
+        run.status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", run.function);
+    }
+    spyi_reload_finish(&run);
+    return run.status;
+}
+
+static bool spyi_reload_due(const spy_device *device, uint64_t interval_ns) {
+    return interval_ns == 0 || !device->reload_looked_ns ||
+           spyi_time_ns() - device->reload_looked_ns >= interval_ns;
+}
+
+spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info) {
+    spyi_reload_run run;
+    if (info) memset(info, 0, sizeof *info);
+    if (spyi_reload_enter(&run, device, SPYI_KIND_DEVICE, "spy_reload_changed") != SPY_OK) return run.status;
+    if (spyi_reload_due(device, interval_ns)) {
+        spyi_reload_finish_all(&run); // what another thread has begun
+        spyi_reload_look(device);
+        spyi_reload_finish_all(&run);
+        spyi_reload_await_prepared(device);
+    }
+    if (info) *info = run.info;
     spyi_reload_finish(&run);
     return run.status;
 }
 
 spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info) {
-    const char *function = "spy_poll_reload";
-    if (info) memset(info, 0, sizeof *info);
-    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
-    if (entered != SPY_OK) return entered;
     spyi_reload_run run;
-    memset(&run, 0, sizeof run);
-    run.device = device;
-    run.function = function;
-    uint64_t now = spyi_time_ns();
-    if (interval_ns == 0 || !device->reload_looked_ns || now - device->reload_looked_ns >= interval_ns) {
-        device->reload_looked_ns = now;
-        spy_module *oldest = NULL;
-        bool changed = false;
-        for (spy_module *m = device->modules; m; oldest = m, m = m->next) {
-            m->tried = false;
-            changed = changed || spyi_unit_changed(m->unit);
-        }
-        // What failed before may have failed for what has changed now.
-        for (spy_module *m = changed ? oldest : NULL; m; m = m->previous)
-            if (!m->tried && spyi_reload_needed(m)) spyi_reload_run_one(&run, m, NULL);
+    if (info) memset(info, 0, sizeof *info);
+    if (spyi_reload_enter(&run, device, SPYI_KIND_DEVICE, "spy_poll_reload") != SPY_OK) return run.status;
+    if (!device->reload_job || spyi_reload_collect(&run, true)) {
+        if (!device->reload_looking && spyi_reload_due(device, interval_ns)) spyi_reload_look(device);
+        if (device->reload_looking) spyi_reload_next(&run, true);
     }
+    spyi_prepared_collect(device);
+    if (device->reload_job) run.info.compiling = (uint32_t)device->reload_job->count;
+    else if (spyi_prepared_renewing(device)) run.info.compiling = 1;
     if (info) *info = run.info;
     spyi_reload_finish(&run);
     return run.status;

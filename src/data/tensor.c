@@ -1,4 +1,5 @@
 // Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
+#include "data/bounds.h"
 #include "data/gpu_print.h"
 
 // >>shapes
@@ -193,13 +194,21 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                       "%s: module is not a living module of this device", function);
             return NULL;
         }
-        found = spyi_unit_find_type(module->unit, type);
+        found = spyi_module_type(module, type);
     }
     if (!found) {
+        spyi_near near_names;
+        spyi_text text = { NULL, 0, 0 };
+        memset(&near_names, 0, sizeof near_names);
+        near_names.wanted = type;
+        if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
+        spyi_near_text(&near_names, &text);
         spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module ? "%s: type '%s' is not known to module '%s'"
-                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
-                  function, type, module ? module->name : "");
+                  module
+                      ? "%s: type '%s' is not known to module '%s'%s"
+                      : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  function, type, module ? module->name : "", spyi_text_str(&text));
+        spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
@@ -236,7 +245,9 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
     spy_shape shape;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);
@@ -333,7 +344,10 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
         status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
         if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-        else if (!upload) spyi_print_deliver(device);
+        else if (!upload) {
+            spyi_print_deliver(device);
+            status = spyi_bounds_report(device, function);
+        }
     }
     spyi_leave(device);
     return status;
@@ -385,6 +399,11 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
+    if (problem) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        return NULL;
+    }
     if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: expected a desc with a valid shape and without data, like and zeroed", function);

@@ -62,7 +62,9 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
                   function, desc->shape.rank, SPY_MAX_RANK);

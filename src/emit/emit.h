@@ -122,6 +122,8 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.
 SPYI_FN const char *spyi_spell(const spyi_type *type);
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.

@@ -36,6 +36,14 @@ typedef enum spyi_piece_op {
     SPYI_PIECE_ATOMIC // likewise, atomically
 } spyi_piece_op;
 
+// Up to so many scalars a sum is unrolled, and its threads are added up one scalar at a time: what is faster then takes libslang,
+// lavapipe and NVRTC time that grows with the square of the number (256: 22 s). More of them go in loops.
+#define SPYI_SUM_UNROLLED 32u
+
+static bool spyi_sum_is_long(const spyi_type *type) {
+    return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
+}
+
 // One piece of a value after another. `to` and `from` are expressions of the value, of types that differ in scalars alone.
 typedef struct spyi_pieces {
     spyi_text *out;
@@ -43,6 +51,7 @@ typedef struct spyi_pieces {
     const char *sum;    // its variable
     const char *scalar; // of sums
     bool single;        // the sum is no array
+    bool loops;         // ... a long one: nothing is unrolled
     uint32_t depth;     // loops that are open
 } spyi_pieces;
 
@@ -109,7 +118,7 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
         if (to_type->kind == SPYI_TYPE_ARRAY) {
             spyi_text_add(&at, "%s + spy_p%u * %u", index, p->depth, n);
             spyi_text_add(p->out, "%s%sfor (int spy_p%u = 0; spy_p%u < %lld; ++spy_p%u)\n%s{\n", indent,
-                          to_type->count <= 16 ? "[ForceUnroll] " : "", p->depth, p->depth,
+                          to_type->count <= 16 && !p->loops ? "[ForceUnroll] " : "", p->depth, p->depth,
                           (long long)to_type->count, p->depth, indent);
             spyi_text_add(&inside, "%s    ", indent);
             p->depth++;
@@ -142,6 +151,7 @@ static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
+    p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
     p.depth = 0;
     spyi_each_piece(&p, to_type, to, from_type, from, "0", indent);
     spyi_text_free(&sum);
@@ -184,10 +194,11 @@ static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, cons
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", to, child->name);
+        spyi_spell_field(to, child, &field);
         if (before && child->leaf < 0 &&
             child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            spyi_text_add(&part, "%s_%s", to, child->name);
+            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
+            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
             spyi_emit_fields(s, node->first + i, part.data, true, out);
             spyi_text_add(out, "    %s = %s;\n", field.data, part.data);
@@ -522,6 +533,9 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
+    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+        spyi_place(s, i, 0, "", true, &place);
+        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {
         spyi_make_variable(s, i, "g_", true, "    ");
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, s->lvalues[i], leaf->type, "", "    ");
@@ -559,6 +573,11 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         char format[160];
         if (!spyi_is_summed(s, i)) continue;
+        if (spyi_sum_is_long(b->leaves[i].type)) {
+            spyi_text_add(body, "    spyi_team_sums(sum_%s, spy_in_group, spy_r, %u, %u, %s);\n", s->names[i],
+                          team, side, key->inner ? "true" : "false");
+            continue;
+        }
         snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
                  team);
         spyi_each_sum(s, i, format, "    ");

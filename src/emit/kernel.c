@@ -203,9 +203,10 @@ static void spyi_emit_index(spyi_emit_state *s) {
 static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
                                 const char *indent) {
     const spyi_node *node = &s->bound->nodes[node_index];
+    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
     if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
         s->fresh[node->leaf] = true;
-    else if (top) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
+    else if (top && !pair) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
     if (node->leaf >= 0) {
         free(s->lvalues[node->leaf]);
         s->lvalues[node->leaf] = spyi_strdup(lvalue);
@@ -214,9 +215,27 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        spyi_text_add(&field, "%s.%s", lvalue, child->name);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
+        if (pair) spyi_text_add(&field, "%s__%s", lvalue, child->name);
+        else spyi_spell_field(lvalue, child, &field);
+        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), top && pair, indent);
         spyi_text_free(&field);
+    }
+}
+
+// A DifferentialPair that goes in is made of its parts.
+static void spyi_emit_pair(spyi_emit_state *s, const spyi_node *node, const char *name) {
+    spyi_text_add(&s->body, "    %s %s", spyi_spell(node->type), name);
+    if (node->in) spyi_text_add(&s->body, " = diffPair(%s__p, %s__d)", name, name);
+    spyi_text_add(&s->body, ";\n");
+}
+
+// One that comes back is taken apart. `declares`: its parts' variables, too.
+static void spyi_emit_pair_parts(spyi_emit_state *s, const spyi_node *node, const char *name, bool declares,
+                                 const char *indent) {
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *part = &s->bound->nodes[node->first + i];
+        spyi_text_add(&s->body, "%s%s%s%s__%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
+                      declares ? " " : "", name, part->name, name, part->name);
     }
 }
 
@@ -242,6 +261,13 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        if (!spyi_type_is_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
+        spyi_emit_pair(s, &b->nodes[p], spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
 }
 
 // The call for the current element, and its stores.
@@ -276,6 +302,15 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     }
     if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
+    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
+        bool is_result = p == b->param_count;
+        if (!b->nodes[p].out || !spyi_type_is_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
+                      s->suffix);
+        spyi_emit_pair_parts(s, &b->nodes[p], spyi_text_str(&name), is_result, indent);
+        spyi_text_free(&name);
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
@@ -394,10 +429,11 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
-        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s%s\nimport %s;\n\n",
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
-        key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
+        key->index64 ? ", 64-bit offsets" : "",
+        function->object.device->bounds ? ", indices of whole tensors checked" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");

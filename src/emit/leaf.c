@@ -42,6 +42,11 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
+    spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
+}
+
 // As a type is declared in memory: bare bools are integers there.
 static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
@@ -63,15 +68,23 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
     else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
-// A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
-                             spyi_text *out) {
-    if (!spyi_bare_bool(from)) {
+// A value of a type with scalars of `from` as it is stored in memory type `to`.
+static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
+                             const char *expression, spyi_text *out) {
+    bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
+    if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(s, from, out);
+        spyi_spell_memory(s, to, out);
         spyi_text_add(out, "(%s)", expression);
     }
+}
+
+// The type of a leaf's scalars, as the function has them.
+static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
 }
 
 // >>how a leaf is walked
@@ -210,7 +223,7 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
             spyi_text_add(&name, "p");
         if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
-            char put = *c == '.' ? '_' : *c;
+            char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
         for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
@@ -431,7 +444,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -469,7 +482,9 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text *to = store ? &line : &value_text;
             spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
                           index, memory->columns, c);
-            if (store) spyi_text_add(to, " = %s.%c; ", spyi_text_str(&part), "xyzw"[c]);
+            if (store)
+                spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part),
+                              "xyzw"[c]);
         }
         if (store) {
             spyi_text_add(&line, "}");
@@ -482,7 +497,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(s, type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, spyi_leaf_dtype(leaf), memory, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));

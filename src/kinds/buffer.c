@@ -103,9 +103,14 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (size > most || limits->max_bindings == 0)
+    else if (limits->max_bindings == 0)
+        spyi_text_add(error,
+                      "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
+                      "VK_KHR_push_descriptor, which an engine enables at vkCreateDevice",
+                      leaf->type->display);
+    else if (size > most)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size, (unsigned long long)(limits->max_bindings ? most : 0));
+                      (unsigned long long)size, (unsigned long long)most);
     else return true;
     return false;
 }
@@ -133,7 +138,8 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
-    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type));
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
+                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
     return false;
 }
 

@@ -9,6 +9,8 @@ static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char
     const spy_grid_desc *desc = (const spy_grid_desc *)arg->value.data;
     *problem = "expected a spy_grid_desc, got NULL";
     if (!desc) return false;
+    *problem = SPYI_DESC_PROBLEM(spy_grid_desc, desc);
+    if (*problem) return false;
     uint32_t rank = desc->shape.rank;
     *problem = "the rank of its shape is not 1 to SPY_MAX_RANK";
     if (rank < 1 || rank > SPY_MAX_RANK) return false;

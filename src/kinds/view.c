@@ -124,6 +124,10 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
 static const spyi_value_kind spyi_view_kind = { "tensor view",   NULL,           spyi_view_bind,
                                                 spyi_view_field, spyi_view_load, spyi_view_fill };
 
+SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind) {
+    return kind == &spyi_view_kind;
+}
+
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
     bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
     return known ? &spyi_view_kind : NULL;

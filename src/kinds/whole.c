@@ -1,4 +1,5 @@
 // Tensors that are passed whole: to Tensor<T, D> and its sisters, to pointers.
+#include "data/bounds.h"
 #include "kinds/kinds.h"
 
 // >>names of types
@@ -136,9 +137,9 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// One tensor as Slang has it: address, offset, sizes, strides. `element`: bytes.
-static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint8_t *out,
-                           spyi_text *error) {
+// One tensor as Slang has it: address, offset, site, sizes, strides. `element`: bytes.
+static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
+                           uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
     uint64_t first = t->offset_bytes - t->begin_bytes;
     if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
@@ -156,6 +157,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
     uint32_t offset = (uint32_t)(first / element), rank = 0;
     memcpy(out, &address, 8);
     memcpy(out + 8, &offset, 4);
+    memcpy(out + 12, &site, 4);
     while (rank < leaf->consumed && leaf->consumed_dims[rank] == -1) rank++;
     for (uint32_t d = 0; d < rank; d++) {
         uint32_t dim = leaf->batch_rank + d;
@@ -181,7 +183,8 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
     uint8_t *out = (uint8_t *)field;
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     int64_t pack = spyi_whole_pack(leaf, t);
-    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), out, error)) return false;
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error))
+        return false;
     memset(out + size, 0, (size_t)size * (parts - 1));
     for (int g = 0; g < 2 && parts > 1; g++) {
         const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
@@ -190,6 +193,7 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
         bool alike = leaf->batch_rank == 0 || memcmp(&grad->strides, &t->strides, sizeof t->strides) == 0;
         if (!alike) spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
         if (!alike || !spyi_fill_part(leaf, grad, scalars * spyi_type_device_stride(grad->type),
+                                      leaf->site ? leaf->site | SPYI_BOUNDS_GRADIENT : 0,
                                       out + size * (parts == 3 ? (uint32_t)g + 1 : 1), error))
             return false;
     }
@@ -278,23 +282,24 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
     if (spyi_type_is_unsized(type))
         return "; it takes a struct of tensors, as many as there are to be elements";
     if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_view_kind_of(parts.base)
-                            ? "; it takes a tensor of these elements, on the CUDA backend: others have no such "
-                              "parameters in Slang, but RWTensor<T, D>"
-                        : spyi_is_typed_buffer(parts.base)
-                            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-                              "buffers, but for (RW)StructuredBuffer<T>"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
-                            ? "; it takes a tensor"
-                            : NULL;
+    const char *takes =
+        strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+        : spyi_view_kind_of(parts.base)
+            ? target == SPYI_TARGET_CUDA
+                  ? "; it takes a tensor of exactly these elements, or of their scalars"
+                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
+        : spyi_is_typed_buffer(parts.base)
+            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+              "buffers, but for (RW)StructuredBuffer<T>"
+        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                                                                        : NULL;
     spyi_free_parts(&parts);
     return takes;
 }

@@ -242,8 +242,12 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
     VkPipelineCacheCreateInfo cache;
     VkResult result;
-    spy_status status =
-        spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
+    spy_status status;
+    if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
+        spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_vk_desc, engine));
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
     if (status != SPY_OK) return status;
     if (engine != NULL && engine->device != NULL) {
         status = spyi_vk_use_engine(gpu, engine, error);

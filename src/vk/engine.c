@@ -215,10 +215,15 @@ static spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
     return gpu;
 }
 
-static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
-                                spyi_text *error) {
+static spy_status spyi_vk_told(spyi_vk_gpu *gpu, const char *function, spy_status status, spyi_text *error) {
     if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(error));
     spyi_text_free(error);
+    return status;
+}
+
+static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
+                                spyi_text *error) {
+    (void)spyi_vk_told(gpu, function, status, error);
     spyi_leave(device);
     return status;
 }
@@ -251,9 +256,10 @@ spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id)
     spy_status status;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    status = spyi_vk_finish_recording(gpu, id, &error);
-    if (status == SPY_OK) spyi_release_held(device);
-    return spyi_vk_leave(device, gpu, function, status, &error);
+    status = spyi_vk_told(gpu, function, spyi_vk_finish_recording(gpu, id, &error), &error);
+    if (status == SPY_OK) status = spyi_recording_reported(device, function);
+    spyi_leave(device);
+    return status;
 }
 
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {

@@ -264,6 +264,41 @@ static void test_threads(void **state) {
     close_device(m);
 }
 
+// >>called
+
+// Exactly as many threads as asked for, each once, also of a kernel that does not look for the end itself.
+static void test_called(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    if (!gpu_is_cuda()) {
+        close_device(m);
+        skip();
+    }
+    enum { N = 300 };
+    float x[N], y[N];
+    int32_t put[80] = { 0 };
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    for (int i = 0; i < N; i++) x[i] = chance();
+    spy_tensor *tx = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    spy_tensor *ty = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    o.thread_count = SPY_SHAPE(N - 7);
+    OK(spy_call_with(spy_find_function(m, "scale"),
+                     SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_f32("a", 3), spy_arg_tensor("y", ty)), &o));
+    OK(spy_tensor_read(ty, y, sizeof y));
+    for (int i = 0; i < N; i++) assert_true(y[i] == (i < N - 7 ? 3 * x[i] : x[i]));
+    spy_tensor *p = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(80), put));
+    o.thread_count = SPY_SHAPE(5);
+    OK(spy_call_with(MADE(spy_function, spy_find_function(m, "ns::put")),
+                     SPY_ARGS(spy_arg_tensor("o", p), spy_arg_i32("v", -7)), &o));
+    OK(spy_tensor_read(p, put, sizeof put));
+    for (int i = 0; i < 80; i++) assert_int_equal(put[i], i < 5 ? -7 : 0);
+    spy_release_tensor(tx);
+    spy_release_tensor(ty);
+    spy_release_tensor(p);
+    close_device(m);
+}
+
 // >>gradients
 
 static void test_gradients(void **state) {
@@ -296,6 +331,14 @@ static void test_gradients(void **state) {
     OK(spy_tensor_read(spy_tensor_grad(tx), dx, sizeof dx));
     for (int i = 0; i < N; i++) assert_float_equal(dx[i], 2 * x[i] * seed[i], 1e-5f);
 
+    spy_call_options back; // the same by a backward call, which adds
+    memset(&back, 0, sizeof back);
+    back.mode = SPY_CALL_BACKWARD;
+    back.thread_count = SPY_SHAPE(N);
+    OK(spy_call_with(spy_find_function(m, "square"), SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_tensor("y", ty)), &back));
+    OK(spy_tensor_read(spy_tensor_grad(tx), dx, sizeof dx));
+    for (int i = 0; i < N; i++) assert_float_equal(dx[i], 4 * x[i] * seed[i], 1e-5f);
+
     // Gradients that are tensors of their own; forward.
     spy_tensor *px = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
     spy_tensor *gx = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), seed));
@@ -306,6 +349,15 @@ static void test_gradients(void **state) {
         SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, px), spy_arg_tensor(NULL, gx))),
                  spy_arg_diff_pair("y", SPY_ARGS(spy_arg_tensor(NULL, py), spy_arg_tensor(NULL, gy)))),
         NULL));
+    OK(spy_tensor_read(gy, y, sizeof y));
+    for (int i = 0; i < N; i++) assert_float_equal(y[i], 2 * x[i] * seed[i], 1e-5f);
+    memset(y, 0, sizeof y);
+    OK(spy_tensor_write(gy, y, sizeof y));
+    back.mode = SPY_CALL_FORWARD_DIFF;
+    OK(spy_call_with(spy_find_function(m, "square"),
+                     SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, px), spy_arg_tensor(NULL, gx))),
+                              spy_arg_diff_pair("y", SPY_ARGS(spy_arg_tensor(NULL, py), spy_arg_tensor(NULL, gy)))),
+                     &back));
     OK(spy_tensor_read(gy, y, sizeof y));
     for (int i = 0; i < N; i++) assert_float_equal(y[i], 2 * x[i] * seed[i], 1e-5f);
     spy_tensor *all[] = { tx, ty, px, gx, py, gy };
@@ -351,9 +403,9 @@ static void test_errors(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE, SCALE(back), "'x'", "negative strides");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, LIT(fours), "'o'", "3", "4");
     FAILS(SPY_ERROR_OUT_OF_RANGE, LIT(turned), "'o'", "next to each other");
-    FAILS(SPY_ERROR_UNSUPPORTED,
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
           spy_call(scale, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("a", 2), spy_arg_tensor("y", x))),
-          "scale", "[CudaKernel]", "spy_dispatch");
+          "scale", "[CudaKernel]", "options.thread_count", "none", "spy_dispatch");
     FAILS(SPY_ERROR_TYPE_MISMATCH,
           spy_dispatch(scale, threads(4, 1, 1),
                        SPY_ARGS(spy_arg_f32("x", 1), spy_arg_f32("a", 2), spy_arg_tensor("y", x)), NULL),
@@ -366,7 +418,7 @@ static void test_errors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reflection), cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_views),      cmocka_unit_test(test_threads),   cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_views),      cmocka_unit_test(test_threads),   cmocka_unit_test(test_called), cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

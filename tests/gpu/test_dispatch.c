@@ -807,7 +807,7 @@ static void test_errors(void **state) {
     FAILS(SPY_ERROR_UNSUPPORTED, spy_dispatch(fn(m, "crowd"), one, SPY_ARGS(t), NULL), "crowd",
           "[numthreads(64, 64, 1)]", "1024");
     FAILS(SPY_ERROR_INVALID_ARGUMENT,
-          spy_dispatch(plain, one, SPY_ARGS(t, spy_arg_u32("v", 1), spy_arg_u32("w", 1)), NULL), "plain",
+          spy_dispatch(plain, one, SPY_ARGS(spy_arg_tensor(NULL, o), spy_arg_u32(NULL, 1), spy_arg_u32(NULL, 1)), NULL), "plain",
           "Too many arguments: expected 2, got 3");
     FAILS(SPY_ERROR_NOT_FOUND, spy_dispatch(plain, one, SPY_ARGS(t, spy_arg_u32("w", 1)), NULL), "plain",
           "'w'");

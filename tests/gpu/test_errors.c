@@ -351,6 +351,71 @@ static void test_ambiguous(void **state) {
     works();
 }
 
+// >>structs that were not zeroed
+
+// All bytes are what memory may have held before: found before anything of it is used.
+#define GARBAGE(type, name)                                                                                  \
+    type name;                                                                                               \
+    memset(&name, 0xcc, sizeof name)
+#define NOT_ZEROED(type) "the " #type " was not zeroed", "`" #type " desc = { 0 };`"
+// Of an expression that gives an object or 0.
+#define GIVES_NONE(expression, type)                                                                         \
+    do {                                                                                                     \
+        assert_true(!(expression));                                                                          \
+        ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, NOT_ZEROED(type));                                  \
+    } while (0)
+
+static void test_not_zeroed(void **state) {
+    GARBAGE(spy_device_desc, device_desc);
+    GARBAGE(spy_vk_desc, vk_desc);
+    GARBAGE(spy_cuda_desc, cuda_desc);
+    GARBAGE(spy_module_desc, module_desc);
+    GARBAGE(spy_tensor_desc, tensor_desc);
+    GARBAGE(spy_view_desc, view_desc);
+    GARBAGE(spy_list_desc, list_desc);
+    GARBAGE(spy_prepare_desc, prepare_desc);
+    GARBAGE(spy_grid_desc, grid_desc);
+    GARBAGE(spy_random_desc, random_desc);
+    GARBAGE(spy_call_options, options);
+    spy_device_desc good;
+    spy_tensor *t = NULL;
+    spy_uint3 threads = { 1, 1, 1 };
+    float y = 7;
+    char text[2048];
+    (void)state;
+    assert_null(spy_create_device(&device_desc));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device: desc: ", NOT_ZEROED(spy_device_desc));
+    memset(&good, 0, sizeof good);
+    good.backend = spy_vk_backend();
+    good.backend_desc = &vk_desc;
+    assert_null(spy_create_device(&good));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device: desc.backend_desc: ", NOT_ZEROED(spy_vk_desc));
+    good.backend = spy_cuda_backend();
+    good.backend_desc = &cuda_desc;
+    assert_null(spy_create_device(&good));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device: desc.backend_desc: ", NOT_ZEROED(spy_cuda_desc));
+    if (!gpu_device) return;
+    GIVES_NONE(spy_load_module(gpu_device, &module_desc), spy_module_desc);
+    GIVES_NONE(spy_create_tensor(gpu_device, &tensor_desc), spy_tensor_desc);
+    GIVES_NONE(spy_create_view(ramp(4), &view_desc), spy_view_desc);
+    GIVES_NONE(spy_create_command_list(gpu_device, &list_desc), spy_list_desc);
+    GIVES_NONE(spy_prepare(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1)), &prepare_desc), spy_prepare_desc);
+    spy_args args = SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_out_f32("_result", &y));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn("add"), args, &options), "spy_call_with: add: its options: ", NOT_ZEROED(spy_call_options));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_time_call(fn("add"), args, &options, NULL), NOT_ZEROED(spy_call_options));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch(fn("add"), threads, args, &options), NOT_ZEROED(spy_call_options));
+    GIVES_NONE(spy_resolve(fn("add"), args, &options), spy_call_options);
+    memset(&prepare_desc, 0, sizeof prepare_desc);
+    prepare_desc.options = &options;
+    GIVES_NONE(spy_prepare(fn("add"), args, &prepare_desc), spy_call_options);
+    assert_true(spy_explain_call(fn("add"), args, &options, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "the spy_call_options was not zeroed"));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_grid("a", &grid_desc), spy_arg_f32("b", 1), spy_out_tensor("_result", &t))), "'a'", NOT_ZEROED(spy_grid_desc));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_rand_float("a", 0, 1, &random_desc), spy_arg_f32("b", 1), spy_out_tensor("_result", &t))), "'a'", NOT_ZEROED(spy_random_desc));
+    assert_true(y == 7 && !t);
+    works();
+}
+
 // >>shapes
 
 static void test_shapes(void **state) {
@@ -874,7 +939,8 @@ int main(int argc, char **argv) {
             if (strcmp(argv[1], children[i].name) == 0) return children[i].run(argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_missing_file),    cmocka_unit_test(test_broken_source),  cmocka_unit_test(test_unknown_function), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_structs),        cmocka_unit_test(test_ambiguous),        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_structs),        cmocka_unit_test(test_ambiguous),        cmocka_unit_test(test_not_zeroed),
+        cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_null),            cmocka_unit_test(test_wrong_objects),  cmocka_unit_test(test_released),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_exhaustion),      cmocka_unit_test(test_first_error),    cmocka_unit_test(test_library_missing),  cmocka_unit_test(test_library_variable),
         cmocka_unit_test(test_library_nowhere), cmocka_unit_test(test_library_text),   cmocka_unit_test(test_library_other),    cmocka_unit_test(test_library_old),

@@ -59,7 +59,20 @@ static const char source[] =
     "[Differentiable] void update(RWDiffTensor<float, 1> o, no_diff int i, float x) { o[i] = o[i] * x; }\n"
     "[Differentiable] float sum_row(DiffTensor<float, 1> w) { return w[0] * w[1] + w[2]; }\n"
     "[Differentiable] float whole(float x, float w, float v, DiffTensor<float, 1> t) { return x * w * v * t[0]; }\n"
-    "[Differentiable] float times_n(float x, int n) { return x * n; }\n";
+    "[Differentiable] float times_n(float x, int n) { return x * n; }\n"
+    "interface IGain { [Differentiable] float gain(float x, int k); };\n"
+    "struct Linear : IGain { float a; [Differentiable] float gain(float x, int k) { return a * x * k; } };\n"
+    "[Differentiable] float amplify(IGain g, float x) { float s = 0; [MaxIters(3)] for (int k = 0; k < 3; k++) s += g.gain(x, k + 1); return s; }\n"
+    "[Differentiable] float any_loop(IDiffTensor<float, 1> w, float x) { float s = 0; [MaxIters(8)] for (int k = 0; k < w.shape[0]; k++) s += w[k] * x * (k + 1); return s; }\n"
+    "[Differentiable] float any_branch(no_diff int i, IDiffTensor<float, 1> w, float x) { if (i == 1) return w[2] * x; float s = 0; if (i > 1) s = w[i] * w[0]; return s; }\n"
+    "[Differentiable] void any_store(IWDiffTensor<float, 1> o, no_diff int i, float x) { [MaxIters(2)] for (int k = 0; k < 2; k++) o[2 * i + k] = x * x * (k + 1); }\n"
+    "[Differentiable] float any_inner(IDiffTensor<float, 1> w, float x) { return any_loop(w, x) * 2; }\n"
+    "float held(DifferentialPair<float> x, float s) { return x.p * s + x.d; }\n"
+    "void advance(inout DifferentialPair<float> x, float s) { x = diffPair(x.p * s, x.d + s); }\n"
+    "void begin(float s, out DifferentialPair<float> x) { x = diffPair(s, 2 * s); }\n"
+    "DifferentialPair<float3> both(float s) { return diffPair(float3(s), float3(1, 2, 3) * s); }\n"
+    "float held_light(DifferentialPair<Light> l) { return l.p.color.y * l.d.color.y + l.p.id + l.d.inner.k; }\n"
+    "float held_array(DifferentialPair<float[5]> w) { return w.p[1] * 10 + w.d[4]; }\n";
 
 // >>helpers
 
@@ -974,6 +987,108 @@ static void test_results(void **state) {
     RELEASE(x);
 }
 
+// >>interfaces as types of parameters
+
+// Loops and branches: libslang does not come to an end over the derivative of a function whose parameter is of unknown type.
+static void test_interface_parameters(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *w = floats(SPY_SHAPE(3), (float[]){ 2, 3, 5 }), *x = floats(SPY_SHAPE(3), (float[]){ 1, 10, 100 }), *r = seeded(SPY_SHAPE(3));
+    OK(spy_call(fn("any_loop"), SPY_ARGS(spy_arg_tensor("w", w), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(r, 23, 230, 2300);
+    OK(spy_call_backward(fn("any_loop"), SPY_ARGS(spy_arg_tensor("w", w), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(w), 111, 222, 333);
+    HOLDS(spy_tensor_grad(x), 23, 23, 23);
+    OK(spy_call_backward(fn("any_inner"), SPY_ARGS(spy_arg_tensor("w", w), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(w), 333, 666, 999);
+    HOLDS(spy_tensor_grad(x), 69, 69, 69);
+    OK(spy_tensor_zero_grad(w));
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("any_branch"), SPY_ARGS(spy_arg_call_id("i"), spy_arg_tensor("w", w), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(w), 5, 0, 12);
+    HOLDS(spy_tensor_grad(x), 0, 5, 0);
+    OK(spy_tensor_zero_grad(x));
+    spy_tensor *o = floats(SPY_SHAPE(6), NULL);
+    OK(spy_tensor_write(spy_tensor_grad(o), (float[]){ 1, 2, 3, 4, 5, 6 }, 6 * sizeof(float)));
+    OK(spy_call_backward(fn("any_store"), SPY_ARGS(spy_arg_tensor("o", o), spy_arg_call_id("i"), spy_arg_tensor("x", x))));
+    HOLDS(spy_tensor_grad(x), 2 * (1 + 2 * 2), 20 * (3 + 2 * 4), 200 * (5 + 2 * 6));
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("amplify"), SPY_ARGS(spy_cast(spy_arg_struct("g", SPY_ARGS(spy_arg_f32("a", 4))), "Linear"), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(x), 24, 24, 24);
+    RELEASE(w, x, r, o);
+}
+
+// >>DifferentialPair<T> as a parameter
+
+static void test_pair_parameters(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *g = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 10, 20, 30 }, false),
+               *plain = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 4, 5, 6 }, false), *out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    OK(spy_tensor_write(spy_tensor_grad(x), (float[]){ 7, 8, 9 }, 3 * sizeof(float)));
+    // a tensor with its gradient, a pair, fields: of tensors, of numbers, of both
+    OK(spy_call(fn("held"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("s", 2), spy_arg_tensor("_result", out))));
+    HOLDS(out, 9, 12, 15);
+    OK(spy_call(fn("held"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, plain), spy_arg_tensor(NULL, g))), spy_arg_f32("s", 2), spy_arg_tensor("_result", out))));
+    HOLDS(out, 18, 30, 42);
+    OK(spy_call(fn("held"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, plain), spy_arg_f32(NULL, 0.5f))), spy_arg_f32("s", 2), spy_arg_tensor("_result", out))));
+    HOLDS(out, 8.5, 10.5, 12.5);
+    OK(spy_call(fn("held"), SPY_ARGS(spy_arg_struct("x", SPY_ARGS(spy_arg_tensor("d", g), spy_arg_f32("p", 1))), spy_arg_f32("s", 2), spy_arg_tensor("_result", out))));
+    HOLDS(out, 12, 22, 32);
+    float one = 0, p = 3, d = 4;
+    OK(spy_call(fn("held"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4))), spy_arg_f32("s", 2), spy_out_f32("_result", &one))));
+    assert_float_equal(one, 10, 0);
+    // many: wide kernels, and views
+    enum { MANY = 1003 };
+    float *numbers = wave(MANY);
+    double want[MANY];
+    spy_tensor *many = floats(SPY_SHAPE(MANY), numbers), *results = typed(SPY_FLOAT32, NULL, SPY_SHAPE(MANY), NULL, false);
+    OK(spy_tensor_write(spy_tensor_grad(many), numbers, MANY * sizeof(float)));
+    OK(spy_call(fn("held"), SPY_ARGS(spy_arg_tensor("x", many), spy_arg_f32("s", 2), spy_arg_tensor("_result", results))));
+    for (int i = 0; i < MANY; i++) want[i] = 3 * (double)numbers[i];
+    HOLDS_ALL(results, want, MANY);
+    OK(spy_call(fn("advance"), SPY_ARGS(spy_arg_tensor("x", many), spy_arg_f32("s", 2))));
+    for (int i = 0; i < MANY; i++) want[i] = 2 * (double)numbers[i];
+    HOLDS_ALL(many, want, MANY);
+    for (int i = 0; i < MANY; i++) want[i] = (double)numbers[i] + 2;
+    HOLDS_ALL(spy_tensor_grad(many), want, MANY);
+    spy_tensor *second = MADE(spy_tensor, spy_create_slice(many, 0, 1, 4, 2)); // its gradient is a view, too
+    OK(spy_call(fn("held"), SPY_ARGS(spy_arg_tensor("x", second), spy_arg_f32("s", 1), spy_arg_tensor("_result", MADE(spy_tensor, spy_create_slice(results, 0, 0, 2, 1))))));
+    // what comes back
+    OK(spy_call(fn("advance"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("s", 2))));
+    HOLDS(x, 2, 4, 6);
+    HOLDS(spy_tensor_grad(x), 9, 10, 11);
+    OK(spy_call(fn("advance"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_inout_f32(NULL, &p), spy_inout_f32(NULL, &d))), spy_arg_f32("s", 2))));
+    assert_float_equal(p, 6, 0);
+    assert_float_equal(d, 6, 0);
+    OK(spy_call(fn("begin"), SPY_ARGS(spy_arg_tensor("s", plain), spy_arg_tensor("x", x))));
+    HOLDS(x, 4, 5, 6);
+    HOLDS(spy_tensor_grad(x), 8, 10, 12);
+    float value[3] = { 0 }, gradient[3] = { 0 };
+    OK(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("s", 2), spy_arg_struct("_result", SPY_ARGS(spy_out_array("p", SPY_FLOAT32, SPY_SHAPE(3), value), spy_out_array("d", SPY_FLOAT32, SPY_SHAPE(3), gradient))))));
+    assert_float_equal(value[2], 2, 0);
+    assert_float_equal(gradient[2], 6, 0);
+    // structs and arrays
+    spy_tensor *weights = floats(SPY_SHAPE(5), (float[]){ 1, 2, 3, 4, 5 });
+    OK(spy_tensor_write(spy_tensor_grad(weights), (float[]){ 6, 7, 8, 9, 10 }, 5 * sizeof(float)));
+    OK(spy_call(fn("held_array"), SPY_ARGS(spy_arg_tensor("w", weights), spy_out_f32("_result", &one))));
+    assert_float_equal(one, 30, 0);
+    spy_tensor *lights = typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(2), NULL, true);
+    const struct { float color[3], power; int32_t id; float uv[2], k, off; } two[2] = { { { 1, 2, 3 }, 4, 5, { 6, 7 }, 8, 9 }, { { 2, 3, 4 }, 5, 6, { 7, 8 }, 9, 1 } };
+    OK(spy_tensor_write(lights, two, sizeof two));
+    spy_tensor *of_lights = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
+    OK(spy_call(fn("held_light"), SPY_ARGS(spy_arg_tensor("l", lights), spy_arg_tensor("_result", of_lights))));
+    HOLDS(of_lights, 5, 6);
+    // what does not fit
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("held"), SPY_ARGS(spy_arg_tensor("x", plain), spy_arg_f32("s", 2), spy_arg_tensor("_result", out))), "'x'", "expected DifferentialPair<float>", "float tensor (3,)", "a value with its gradient");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("held"), SPY_ARGS(spy_arg_f32("x", 1), spy_arg_f32("s", 2), spy_out_f32("_result", &one))), "'x'", "expected DifferentialPair<float>", "spy_arg_diff_pair");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("held"), SPY_ARGS(spy_arg_struct("x", SPY_ARGS(spy_arg_f32("p", 1), spy_arg_f32("q", 1))), spy_arg_f32("s", 2), spy_out_f32("_result", &one))), "'x'", "no field 'q'");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("held"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, plain), spy_arg_tensor(NULL, weights))), spy_arg_f32("s", 2), spy_arg_tensor("_result", out))), "'x'", "(3,)", "(5,)");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("held"), SPY_ARGS(spy_arg_tensor("x", lights), spy_arg_f32("s", 2), spy_arg_tensor("_result", of_lights))), "'x.p'", "expected float", "Light");
+    spy_tensor *seeds = seeded(SPY_SHAPE(3));
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_backward(fn("held"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("s", 2), spy_arg_tensor("_result", seeds))), "'x'", "DifferentialPair<float>");
+    RELEASE(x, g, plain, out, many, results, second, weights, lights, of_lights, seeds);
+    free(numbers);
+}
+
 int main(void) {
     spy_device_desc desc = gpu_desc();
     gpu_device = gpu_open(&desc);
@@ -989,6 +1104,7 @@ int main(void) {
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
         cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
+        cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);

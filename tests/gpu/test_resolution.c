@@ -333,6 +333,10 @@ static spy_arg parse_host(parser *p) {
     return spy_arg_array(NULL, d, shape(p), p->host);
 }
 
+static spy_arg parse_value(parser *p) {
+    return spy_map_value(parse_host(p));
+}
+
 // out float, out float (3), out bytes 12; inout likewise
 static spy_arg parse_returned(parser *p, bool in) {
     const char *begin = p->at;
@@ -420,7 +424,7 @@ static const struct {
     const char *word;
     spy_arg (*parse)(parser *p);
 } words[] = {
-    { "true", parse_true }, { "host", parse_host },   { "out", parse_out },
+    { "true", parse_true }, { "host", parse_host },   { "value", parse_value }, { "out", parse_out },
     { "new", parse_new },   { "inout", parse_inout }, { "bytes", parse_bytes },
     { "call_id", parse_call_id }, { "thread_id", parse_thread_id },
     { "wang_hash", parse_wang_hash }, { "rand_float", parse_rand_float },

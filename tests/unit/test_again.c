@@ -195,13 +195,13 @@ static void both(const call *c, size_t n) {
     outcome o[SIDES];
     uint64_t hits[SIDES];
     forget(&sides[1]);
-    sides[0].device->cache->values.count = UINT32_MAX; // describing sets it
+    sides[0].device->cache->values->count = UINT32_MAX; // describing sets it
     for (int k = 0; k < SIDES; k++) {
         spy_device_stats before = sides[k].device->stats;
         make_call(&sides[k], c, &o[k]);
         hits[k] = sides[k].device->stats.plan_hits - before.plan_hits;
     }
-    if (sides[0].device->cache->values.count == UINT32_MAX) repeated++;
+    if (sides[0].device->cache->values->count == UINT32_MAX) repeated++;
     if (o[0].status != o[1].status || strcmp(o[0].message, o[1].message) != 0)
         fail_msg("call %zu: '%s' and '%s'", n, o[0].message, o[1].message);
     assert_int_equal(hits[0], hits[1]);
@@ -319,13 +319,13 @@ static void test_taken(void **state) {
     for (int i = 0; i < 3; i++) s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(64));
     spy_function *f = spy_find_function(s->module, "add");
     for (int n = 0; n < 4; n++) {
-        s->device->cache->values.count = UINT32_MAX; // describing sets it
+        s->device->cache->values->count = UINT32_MAX; // describing sets it
         assert_int_equal(spy_call(f, SPY_ARGS(spy_arg_tensor("x", s->tensors[0]), spy_arg_f32("y", (float)n),
                                               spy_arg_tensor("_result", s->tensors[2]))),
                          SPY_OK);
-        assert_int_equal(s->device->cache->values.count, n < 2 ? 3 : UINT32_MAX);
+        assert_int_equal(s->device->cache->values->count, n < 2 ? 3 : UINT32_MAX);
     }
-    s->device->cache->values.count = 0;
+    s->device->cache->values->count = 0;
     close_side(s);
 }
 

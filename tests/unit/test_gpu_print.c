@@ -145,7 +145,7 @@ static void test_deferred(void **state) {
     learn(device, 7, "i = {}");
     assert_int_equal(spy_wait(device), SPY_OK);
     print_int(device, 7, 1);
-    device->base->deferred = true;
+    device->base->recording = true;
     assert_int_equal(spy_flush_print(device), SPY_ERROR_UNSUPPORTED);
     spy_error e = spy_take_error(device);
     assert_int_equal(e.code, SPY_ERROR_UNSUPPORTED);
@@ -153,7 +153,7 @@ static void test_deferred(void **state) {
     memset(&log_heard, 0, sizeof log_heard);
     spyi_print_deliver(device);
     heard_is("");
-    device->base->deferred = false;
+    device->base->recording = false;
     assert_int_equal(spy_flush_print(device), SPY_OK);
     heard_is("3:i = 1;");
     close_device(device);

@@ -603,7 +603,8 @@ static void listen(const spy_list_op *op, void *user) {
     h->kinds[h->count] = op->kind;
     snprintf(h->names[h->count++], sizeof h->names[0], "%s", op->name);
     assert_int_equal(spy_wait(h->device), SPY_ERROR_BUSY); // as documented
-    spy_take_error(NULL);
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_BUSY);
+    assert_int_equal(spy_take_error(h->device).code, SPY_ERROR_BUSY);
 }
 
 static void test_callback(void **state) {

@@ -790,9 +790,12 @@ static void test_refused(void **state) {
     assert_null(spy_reflect_module((spy_module *)(void *)t.device));
     ERROR_IS(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_reflect_module", "expected a module, got a device");
     assert_null(spy_next_overload(NULL));
+    ERROR_IS(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_next_overload", "NULL");
     assert_null(spy_next_overload(spy_reflect_module(t.module)));
     assert_null(spy_find_attribute(NULL, "Test"));
+    ERROR_IS(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_find_attribute", "NULL");
     assert_null(spy_find_attribute(find(&t, "Circle"), NULL));
+    ERROR_IS(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_find_attribute", "NULL");
 
     assert_null(spy_find_decl(t.module, NULL));
     ERROR_IS(t.device, SPY_ERROR_INVALID_ARGUMENT, "spy_find_decl", "NULL");
@@ -849,6 +852,7 @@ static void test_released(void **state) {
     assert_string_equal(mine->children[0].text, "float g(float x)"); // still held
     spy_release_module(other);
 #ifndef NDEBUG // released headers are kept
+    (void)spy_take_error(NULL); // of the test before, which gives NULL objects
     assert_null(spy_reflect_module(other));
     ERROR_IS(NULL, SPY_ERROR_RELEASED, "spy_reflect_module", "released");
     assert_null(spy_reflect_type(other, "float"));
@@ -917,9 +921,31 @@ static void test_reload(void **state) {
     close_device(&t);
 }
 
+static void test_docs(void **state) {
+    (void)state;
+    fixture t;
+    open_checked(&t, "/// Adds two numbers.\n///   Both of them.\nfloat add(float a,\n          float b) { return a + b; }\n"
+                     "/** Squares.\n * Of x.\n */\n[Differentiable]\n[ForceInline] float square(float x) { return x * x; }\n"
+                     "// not a doc\nfloat none(float x) { return x; }\n"
+                     "float after(float x) { return x; } /// nor this\nfloat also_none(float x) { return x; }\n"
+                     "  //! Of a struct.\n  struct S\n{ float z; /// beside z\n float n() { return 1; }\n    /// A method.\n    float m() { return 1; }\n    float x; };\n"
+                     "/// Generic.\n__generic<T : IFloat>\nT gen(T x) { return x; }\n"
+                     "//// a line\nfloat line(float x) { return x; }\n"
+                     "/**/ float empty(float x) { return x; }\n/** One. */\nfloat one(float x) { return x; }\n/// first line");
+    static const char *const docs[][2] = {
+        { "add", "Adds two numbers.\n  Both of them." }, { "square", "Squares.\nOf x." }, { "none", "" }, { "also_none", "" },
+        { "S", "Of a struct." }, { "S::m", "A method." }, { "S::x", "" }, { "S::n", "" }, { "gen", "Generic." }, { "line", "" }, { "empty", "" },
+        { "one", "One." },
+    };
+    for (size_t i = 0; i < sizeof docs / sizeof *docs; i++) assert_string_equal(find(&t, docs[i][0])->doc, docs[i][1]);
+    assert_string_equal(find(&t, "add")->children[0].doc, "");
+    close_device(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions),     cmocka_unit_test(test_attributes), cmocka_unit_test(test_types),    cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_docs),     cmocka_unit_test(test_attributes), cmocka_unit_test(test_types),    cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_types_by_name), cmocka_unit_test(test_implements), cmocka_unit_test(test_globals),  cmocka_unit_test(test_files),
         cmocka_unit_test(test_empty),         cmocka_unit_test(test_many),       cmocka_unit_test(test_deep),     cmocka_unit_test(test_odd),
         cmocka_unit_test(test_refused),

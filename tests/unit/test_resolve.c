@@ -246,11 +246,12 @@ static void test_bad_input(void **state) {
     assert_non_null(strstr(e.message, "spy_resolve: expected a function, got NULL"));
     assert_null(spy_resolve((spy_function *)(void *)module, SPY_NO_ARGS, NULL));
     assert_non_null(strstr(spy_take_error(NULL).message, "expected a function, got a module"));
-    // A device in use.
-    spyi_atomic_store(&device->ctx.busy, 1);
+    // From within a call of the same thread.
+    assert_true(spyi_turns_try(&device->ctx.turns));
     assert_null(spy_resolve(module->functions, SPY_NO_ARGS, NULL));
     assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_BUSY);
-    spyi_atomic_store(&device->ctx.busy, 0);
+    assert_int_equal(spy_take_error(device).code, SPY_ERROR_BUSY);
+    spyi_turns_leave(&device->ctx.turns);
     // And everything still works.
     spy_release_resolution(resolved(fn("add"), SPY_ARGS(spy_arg_tensor("a", five), spy_arg_f32("b", 1))));
     assert_int_equal(spy_take_error(device).code, SPY_OK);

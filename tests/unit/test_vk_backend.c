@@ -360,7 +360,9 @@ static void test_order(void **state) {
 
 // `mapped` false: as on a device whose memory the host does not see.
 static void test_transfers(bool mapped) {
-    static const size_t sizes[] = { 1, 3, 4, 1000, 65536, 65537, 1000003, 40 << 20, 88 << 20 }; // more than the ring of staging buffers
+    static const size_t sizes[] = {
+        1, 3, 4, 1000, 65536, 65537, 1000003, 40 << 20, 88 << 20
+    }; // more than the ring of staging buffers
     test_gpu t;
     size_t largest = 88 << 20, i, k;
     unsigned char *data = (unsigned char *)malloc(largest), *back = (unsigned char *)malloc(largest);
@@ -383,7 +385,8 @@ static void test_transfers(bool mapped) {
         memset(back, 0, size);
         test_upload(&t, &a, offset, data, size, true);
         if (k % 4 == 3) test_run(&t, kernel, &block, NULL, 1024, false);
-        start_limit = k % 2 == 0 ? 0 : -1; // without other threads nothing is copied before somebody waits for it
+        start_limit =
+            k % 2 == 0 ? 0 : -1; // without other threads nothing is copied before somebody waits for it
         test_download(&t, back, &a, offset, size);
         start_limit = -1;
         if (memcmp(data, back, size) != 0) fail_msg("%zu bytes at %zu came back changed", size, offset);
@@ -637,7 +640,10 @@ static void test_indirect(void **state) {
             test_upload(&t, &counts, 128, three, sizeof three, true);
             want = 3;
             break;
-        case 1: test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 1, true, &t.error)); want = 1; break;
+        case 1:
+            test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 1, true, &t.error));
+            want = 1;
+            break;
         case 2: // no groups at all
             test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 0, true, &t.error));
             break;
@@ -976,9 +982,11 @@ static void test_fill_features(void **state) {
     have.sType = want.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     have12.sType = want12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
     test_fill_error(NULL, NULL, SPY_ERROR_INVALID_ARGUMENT, "features: expected a chain");
-    test_fill_error(&want12, NULL, SPY_ERROR_INVALID_ARGUMENT, "has shaderInt64: expected a VkPhysicalDeviceFeatures2");
+    test_fill_error(&want12, NULL, SPY_ERROR_INVALID_ARGUMENT,
+                    "has shaderInt64: expected a VkPhysicalDeviceFeatures2");
     test_fill_error(&want, NULL, SPY_ERROR_INVALID_ARGUMENT,
-                    "features: no struct of the chain has timelineSemaphore: expected a VkPhysicalDeviceVulkan12Features");
+                    "features: no struct of the chain has timelineSemaphore: expected a "
+                    "VkPhysicalDeviceVulkan12Features");
     want.pNext = &want12;
     have.features.shaderInt64 = VK_TRUE;
     test_fill_error(&want, &have, SPY_ERROR_INVALID_ARGUMENT, "supported: no struct");
@@ -988,14 +996,18 @@ static void test_fill_features(void **state) {
     assert_int_equal(want.features.shaderInt64, VK_FALSE); // nothing is half written
 
     // Required ones, optional ones that are there, the engine's own.
-    have12.scalarBlockLayout = have12.shaderInt8 = have12.hostQueryReset = have.features.shaderFloat64 = VK_TRUE;
+    have12.scalarBlockLayout = have12.shaderInt8 = have12.hostQueryReset = have.features.shaderFloat64 =
+        VK_TRUE;
     want.features.shaderInt16 = want12.samplerMirrorClampToEdge = VK_TRUE;
     assert_int_equal(spy_vk_fill_features(&want, &have, &on), SPY_OK);
-    assert_true(want.features.shaderInt64 && want12.timelineSemaphore && want12.bufferDeviceAddress && want12.scalarBlockLayout);
-    assert_true(want.features.shaderFloat64 && want12.shaderInt8 && want.features.shaderInt16 && want12.samplerMirrorClampToEdge);
+    assert_true(want.features.shaderInt64 && want12.timelineSemaphore && want12.bufferDeviceAddress &&
+                want12.scalarBlockLayout);
+    assert_true(want.features.shaderFloat64 && want12.shaderInt8 && want.features.shaderInt16 &&
+                want12.samplerMirrorClampToEdge);
     assert_false(want12.hostQueryReset || want12.shaderFloat16 || want.features.geometryShader);
     assert_int_equal(on.count, 3);
-    assert_true(test_names(&on, "shaderFloat64") && test_names(&on, "shaderInt8") && test_names(&on, "shaderInt16"));
+    assert_true(test_names(&on, "shaderFloat64") && test_names(&on, "shaderInt8") &&
+                test_names(&on, "shaderInt16"));
 
     // The structs of single extensions.
     memset(&want.features, 0, sizeof want.features);
@@ -1020,7 +1032,8 @@ static void test_fill_features(void **state) {
     memset(&want.features, 0, sizeof want.features);
     small.shaderInt8 = VK_FALSE;
     assert_int_equal(spy_vk_fill_features(&want, NULL, &on), SPY_OK);
-    assert_true(want.features.shaderInt64 && !want.features.shaderFloat64 && !small.shaderInt8 && on.count == 0);
+    assert_true(want.features.shaderInt64 && !want.features.shaderFloat64 && !small.shaderInt8 &&
+                on.count == 0);
     assert_int_equal(spy_vk_fill_features(&want, &have, NULL), SPY_OK);
     assert_true(want.features.shaderFloat64 && small.shaderInt8);
 }
@@ -1255,7 +1268,8 @@ static void test_not_built(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requirements),
-        cmocka_unit_test(test_indirect),       cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_marks),
         cmocka_unit_test(test_not_built),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_missing_function),
