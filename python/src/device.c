@@ -92,6 +92,17 @@ static void spyp_on_block(bool begins, void *user_data) {
     }
 }
 
+// Ctrl-C in the main thread, which waits for the Slang compiler without the GIL: the error stays set, and the call that fails
+// for it raises it.
+static bool spyp_on_interrupt(void *user_data) {
+    spyp_device *d = (spyp_device *)user_data;
+    if (d->owner != PyThread_get_thread_ident() || !d->released) return false;
+    PyEval_RestoreThread(d->released);
+    bool raised = PyErr_CheckSignals() < 0;
+    d->released = PyEval_SaveThread();
+    return raised;
+}
+
 // Calls `function`; what it raises is printed, for there is nobody to raise it to.
 static void spyp_notify(PyObject *function, PyObject *first, PyObject *second) {
     PyObject *type, *value, *trace;
@@ -281,6 +292,8 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         desc->progress.user_data = d;
         desc->blocking.func = spyp_on_block;
         desc->blocking.user_data = d;
+        desc->interrupt.func = spyp_on_interrupt;
+        desc->interrupt.user_data = d;
         desc->reload.func = spyp_on_reload;
         desc->reload.user_data = d;
         d->owner = PyThread_get_thread_ident();
@@ -303,16 +316,17 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     static char *names[] = { "type", "enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop",
                              "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
-                             "log", "progress", "print_buffer_size", "compiler_options", "check_bounds", NULL };
+                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", NULL };
     PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
              *progress = Py_None, *options = Py_None;
     const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL;
     int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOp:create_device", names, &backend, &layers, &luid, &paths,
+    double timeout = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdp:create_device", names, &backend, &layers, &luid, &paths,
                                      &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
-                                     &dump, &label, &log, &progress, &print_bytes, &options, &bounds))
+                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds))
         return NULL;
     spy_cuda_desc cuda;
     memset(&cuda, 0, sizeof cuda);
@@ -355,6 +369,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     desc.label = label;
     desc.enable_print = print;
     desc.print_buffer_bytes = (size_t)print_bytes;
+    desc.compile_timeout_s = timeout;
     desc.check_bounds = bounds;
     int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, &desc) : -1;
     Py_XDECREF(paths);
@@ -423,6 +438,21 @@ static int spyp_device_clear(PyObject *self) {
     return 0;
 }
 
+// Waits for the device's work, for it to be released. false: Ctrl-C, and the device stays as it is until the process ends.
+static bool spyp_outwait(spyp_device *d) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    d->owner = PyThread_get_thread_ident();
+    d->depth = 1;
+    d->what = "Device";
+    spyp_wait(d);
+    bool left = PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.error);
+    if (left) PyErr_WriteUnraisable((PyObject *)Py_TYPE(d));
+    else PyErr_Clear(); // what fails is the device's business
+    PyErr_Restore(type, value, trace);
+    return !left;
+}
+
 static void spyp_device_dealloc(PyObject *self) {
     spyp_device *d = (spyp_device *)self;
     PyObject_GC_UnTrack(self);
@@ -430,7 +460,7 @@ static void spyp_device_dealloc(PyObject *self) {
     Py_CLEAR(d->types); // and with them what uses the device
     Py_CLEAR(d->extra);
     spyp_imports_drop(d);
-    if (d->device && d->fork_count == spyp.fork_count) {
+    if (d->device && d->fork_count == spyp.fork_count && spyp_outwait(d)) {
         spy_device *device = d->device;
         d->device = NULL;
         spy_release_device(device);

@@ -227,6 +227,7 @@ spy_error spy_take_error(spy_device *device) {
 // >>context
 
 static const char spyi_default_label[] = "device";
+enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // when the desc says none
 
 // An allocator that lacks a function is reported as the context's first error: look at ctx->error_code
 // afterwards.
@@ -243,6 +244,9 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     ctx->log = desc->log;
     ctx->progress = desc->progress;
     ctx->blocking = desc->blocking;
+    ctx->interrupt = desc->interrupt;
+    if (desc->compile_timeout_s > 0) ctx->compile_timeout_s = desc->compile_timeout_s;
+    else if (!(desc->compile_timeout_s < 0)) ctx->compile_timeout_s = SPYI_COMPILE_TIMEOUT_S;
     if (desc->label) {
         char *label = spyi_strdup(desc->label); // the caller's may go
         if (label) ctx->label = label;

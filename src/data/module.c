@@ -108,6 +108,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.link_count = desc->link_count;
         unit.conformances = desc->conformances;
         unit.conformance_count = desc->conformance_count;
+        unit.trusted = desc->trust_precompiled;
         unit.options = desc->options;
         spyi_outside outside;
         memset(&outside, 0, sizeof outside);

@@ -86,7 +86,7 @@ static void test_seal(void **state) {
         spyi_text_clear(&error);
         spyi_text_add_n(&bad, good.data, good.size);
         bad.data[bit / 8] = (char)(bad.data[bit / 8] ^ (1 << (bit % 8)));
-        assert_false(spyi_source_unseal(NULL, NULL, &bad, &error));
+        assert_false(spyi_source_unseal(NULL, NULL, true, &bad, &error));
         assert_non_null(strstr(spyi_text_str(&error), "damaged"));
     }
     for (size_t size = 0; size < good.size; size++) {
@@ -94,9 +94,15 @@ static void test_seal(void **state) {
         spyi_text_clear(&bad);
         spyi_text_clear(&error);
         if (size) spyi_text_add_n(&bad, good.data, size);
-        assert_false(spyi_source_unseal(NULL, NULL, &bad, &error));
+        assert_false(spyi_source_unseal(NULL, NULL, true, &bad, &error));
         assert_non_null(strstr(spyi_text_str(&error), "damaged"));
     }
+    // Without its seal it is whole, and refused unless it is trusted.
+    spyi_text_clear(&bad);
+    spyi_text_clear(&error);
+    spyi_text_add_n(&bad, good.data, 112);
+    assert_false(spyi_source_unseal(NULL, NULL, false, &bad, &error));
+    assert_non_null(strstr(spyi_text_str(&error), "has no seal"));
     spyi_text_free(&good);
     spyi_text_free(&bad);
     spyi_text_free(&error);
