@@ -20,8 +20,8 @@ static spy_status spyi_cuda_kernel_check(const spy_function *function, const spy
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
     uint32_t failed = spyi_failed_allocations();
-    spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
-    if (plan) plan->key = (uint8_t *)malloc(values->key_size);
+    spyi_plan *plan = (spyi_plan *)spyi_calloc(1, sizeof *plan);
+    if (plan) plan->key = (uint8_t *)spyi_malloc(values->key_size);
     if (!plan || !plan->key) {
         free(plan);
         spyi_text_add(error, "out of host memory");
@@ -57,7 +57,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     }
     if (status == SPY_OK)
         plan->launch.leaves =
-            (spyi_launch_leaf *)calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
+            (spyi_launch_leaf *)spyi_calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
     if (status == SPY_OK && !plan->launch.leaves) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
@@ -80,9 +80,9 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
                                uint32_t short_size) {
     values->key_size = short_size;
     spyi_plan *redirect = spyi_cache_redirect(device, made->function, values);
-    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)calloc(values->count + 1, 1);
-    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)calloc(1, sizeof *fresh);
-    uint8_t *short_key = fresh ? (uint8_t *)malloc(short_size) : NULL;
+    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)spyi_calloc(values->count + 1, 1);
+    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)spyi_calloc(1, sizeof *fresh);
+    uint8_t *short_key = fresh ? (uint8_t *)spyi_malloc(short_size) : NULL;
     if (!redirect && !short_key) {
         free(sizes);
         free(fresh);
@@ -101,7 +101,7 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
         fresh->references = 1;
         spyi_cache_insert(device, fresh);
     }
-    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)realloc(made->key, values->key_size) : NULL;
+    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)spyi_realloc(made->key, values->key_size) : NULL;
     if (!key) return false;
     memcpy(key, values->key, values->key_size);
     memcpy(made->bound.sizes, sizes, values->count);
@@ -216,7 +216,7 @@ static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_entry *entry, co
 // The variant without a kernel: its text, and what packs its block but for a shader's.
 static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
                                      spyi_text *error) {
-    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
     *out = variant;
     if (!variant) {
         spyi_text_add(error, "out of host memory");
@@ -237,7 +237,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
     if (status != SPY_OK) return status;
     variant->uses =
-        (spyi_use *)calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
+        (spyi_use *)spyi_calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
     if (variant->uses) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -246,7 +246,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
-    spyi_twins *twins = (spyi_twins *)calloc(1, sizeof *twins);
+    spyi_twins *twins = (spyi_twins *)spyi_calloc(1, sizeof *twins);
     if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
     if (!twins || !twins->text) {
         free(twins);
@@ -391,7 +391,7 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_variant **variants =
-        (spyi_variant **)realloc(plan->variants, (plan->variant_count + 1) * sizeof *plan->variants);
+        (spyi_variant **)spyi_realloc(plan->variants, (plan->variant_count + 1) * sizeof *plan->variants);
     if (!variants) {
         spyi_variant_free(device, variant);
         spyi_text_add(error, "out of host memory");

@@ -6,7 +6,7 @@
 // >>small helpers
 
 static char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
-    char **copy = (char **)calloc(count ? count : 1, sizeof *copy);
+    char **copy = (char **)spyi_calloc(count ? count : 1, sizeof *copy);
     for (size_t i = 0; copy && i < count; ++i) copy[i] = spyi_strdup(strings[i] ? strings[i] : "");
     return copy;
 }
@@ -185,8 +185,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
     target.compilerOptionEntryCount = option_count;
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
-    const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 3, sizeof *macros);
+    const char **paths = (const char **)spyi_calloc(most, sizeof *paths);
+    spyi_sl_macro *macros = (spyi_sl_macro *)spyi_calloc(unit->define_count + 3, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -299,7 +299,7 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
     stored->name = spyi_strdup(name ? name : "");
     stored->path = spyi_strdup(path ? path : "");
-    stored->data = malloc(size ? size : 1);
+    stored->data = spyi_malloc(size ? size : 1);
     stored->size = size;
     if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
     spyi_sl_blob_free(&blob);
@@ -324,7 +324,7 @@ static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *sess
 static bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
-    spyi_sl_stored *stored = (spyi_sl_stored *)calloc(unit->module_count + 1, sizeof *stored);
+    spyi_sl_stored *stored = (spyi_sl_stored *)spyi_calloc(unit->module_count + 1, sizeof *stored);
     size_t kept = 0;
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
@@ -373,7 +373,7 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
 // The unit's conformances as parts of programs. On failure `messages` says which one is none.
 static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
     live->conformances =
-        (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
+        (spyi_sl_component **)spyi_calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
     for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
         spyi_sl_component *made = spyi_sl_conformance(unit, live, unit->conformances[i], messages);
         if (!made) return false;
@@ -399,7 +399,7 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
 // A session with the unit's modules: from `content`, or from what is stored when that is NULL.
 static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                        spyi_text *messages) {
-    spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
+    spyi_sl_live *live = (spyi_sl_live *)spyi_calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
     if (!live) return NULL;
     spyi_sl_live_opened(live);
@@ -407,7 +407,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
     live->files.compiler = unit->compiler;
     live->files.loading = loading;
     live->files.session = live->session = spyi_sl_open_session(unit, &live->files);
-    live->links = (spyi_sl_component **)calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
+    live->links = (spyi_sl_component **)spyi_calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
     if (!live->session || !live->links) {
         spyi_text_add(messages, "the Slang compiler cannot make a session");
         spyi_sl_live_close(live);
@@ -474,7 +474,7 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
 // >>compilers
 
 spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
-    spyi_compiler *c = (spyi_compiler *)calloc(1, sizeof *c);
+    spyi_compiler *c = (spyi_compiler *)spyi_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->ctx = ctx;
     c->types = types;
@@ -483,7 +483,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
     c->print = desc->print;
@@ -534,7 +534,7 @@ static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
 // The names of the modules that came with the unit: later ones come with kernels, and are none of its own.
 static void spyi_sl_note_imports(spyi_unit *unit) {
     spyi_sl_session *session = unit->live->session;
-    unit->imports = (char **)calloc(unit->module_count + 1, sizeof *unit->imports);
+    unit->imports = (char **)spyi_calloc(unit->module_count + 1, sizeof *unit->imports);
     for (size_t i = 0; unit->imports && i < unit->module_count; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
         unit->imports[i] = m ? spyi_strdup(m->v->getName(m)) : NULL;
@@ -565,7 +565,7 @@ static void spyi_unit_free(spyi_unit *unit) {
 }
 
 static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *desc) {
-    spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
+    spyi_unit *unit = (spyi_unit *)spyi_calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
     unit->serial = (uint32_t)spyi_atomic_add(&compiler->unit_count, 1);
@@ -589,7 +589,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
-    unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
+    unit->defines = (spy_define *)spyi_calloc(desc->define_count + 1, sizeof *unit->defines);
     for (size_t i = 0; unit->defines && i < desc->define_count; ++i) {
         unit->defines[i].name = spyi_strdup(desc->defines[i].name ? desc->defines[i].name : "");
         unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
@@ -597,7 +597,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     }
     unit->conformances = spyi_sl_copy_strings(desc->conformances, desc->conformance_count);
     unit->conformance_count = unit->conformances ? desc->conformance_count : 0;
-    unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
+    unit->links = (spyi_unit **)spyi_calloc(desc->link_count + 1, sizeof(spyi_unit *));
     for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
         unit->links[i] = desc->link[i];
         spyi_atomic_add(&unit->links[i]->references, 1);

@@ -33,7 +33,7 @@ static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
         if (strcmp(unit->watched[i].path, path) == 0) return;
     if (unit->watched_count % 16 == 0) {
         spyi_sl_watched *grown =
-            (spyi_sl_watched *)realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
+            (spyi_sl_watched *)spyi_realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
         if (!grown) return; // one file less to notice
         unit->watched = grown;
     }

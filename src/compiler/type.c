@@ -94,15 +94,13 @@ static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
     while (node && (node->hash != hash || !spyi_type_same(&node->type, made))) node = node->next;
     bool found = node != NULL;
     if (!found) {
-        node = (spyi_type_node *)calloc(1, sizeof *node);
+        node = (spyi_type_node *)spyi_calloc(1, sizeof *node);
         if (node) {
             node->type = *made;
             node->type.id = ++types->next_id;
             node->hash = hash;
             node->next = *bucket;
             *bucket = node;
-        } else {
-            spyi_note_failed_allocation();
         }
     }
     spyi_mutex_unlock(&types->lock);
@@ -122,7 +120,7 @@ static spyi_type spyi_type_blank(spyi_type_kind kind) {
 
 spyi_types *spyi_types_create(spyi_target target) {
     uint32_t failed = spyi_failed_allocations();
-    spyi_types *types = (spyi_types *)calloc(1, sizeof *types);
+    spyi_types *types = (spyi_types *)spyi_calloc(1, sizeof *types);
     if (!types) return NULL;
     types->target = target;
     spyi_mutex_init(&types->lock);
@@ -251,11 +249,8 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
 const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                   uint32_t count, size_t device_size, size_t device_align) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
-    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
-    if (!copy) {
-        spyi_note_failed_allocation();
-        return types->void_type;
-    }
+    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
     // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
     const char *from = name;
@@ -345,11 +340,8 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
 const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                   uint32_t count) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
-    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
-    if (!copy) {
-        spyi_note_failed_allocation();
-        return types->void_type;
-    }
+    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
     t.display = spyi_readable_name(types, name);
     t.host_align = t.device_align = 1;

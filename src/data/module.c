@@ -74,7 +74,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         size_t n = desc->link_count;
         module = (spy_module *)spyi_allocate(ctx, sizeof *module);
         if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
-        link = (spyi_unit **)malloc((n + 1) * sizeof *link);
+        link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
         if (!module || (n && !module->link) || !link) {
             spyi_free(ctx, module, sizeof *module);
             module = NULL;

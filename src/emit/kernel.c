@@ -496,9 +496,9 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.path = spyi_path_of(device->base->limits.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits);
-    s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
-    s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
-    s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
+    s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
+    s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
+    s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(bound, &device->base->limits, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);

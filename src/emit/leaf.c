@@ -185,7 +185,7 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
     spyi_emitted *e = s->out;
     if (e->pack_count == s->pack_capacity) {
         uint32_t capacity = s->pack_capacity ? s->pack_capacity * 2 : 32;
-        spyi_pack *packs = (spyi_pack *)realloc(e->packs, capacity * sizeof *packs);
+        spyi_pack *packs = (spyi_pack *)spyi_realloc(e->packs, capacity * sizeof *packs);
         if (!packs) {
             s->failed = true;
             return;
