@@ -173,13 +173,14 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     if (!directory) return;
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s/%s.slang", directory, name);
-    bool good = spyi_file_write(path.data, source->data, source->size);
+    bool good = spyi_file_write(spyi_text_str(&path), source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
         bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
         size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
         spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
-        good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
+        good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
+                               code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -327,21 +328,21 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)
-            status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
-                                           &own, conformances, &code, error);
+            status = spyi_unit_compile_own(function->module->unit, spyi_text_str(&name),
+                                           spyi_text_str(source), entry, &own, conformances, &code, error);
         else
-            status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
-                                       &code, error);
-        spyi_dump(device, name.data, source, &code);
+            status = spyi_unit_compile(function->module->unit, spyi_text_str(&name), spyi_text_str(source),
+                                       entry, conformances, &code, error);
+        spyi_dump(device, spyi_text_str(&name), source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
         if (status == SPY_ERROR_COMPILE && !spyi_diagnose(function, error, &status))
-            spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+            spyi_text_add(error, "\nin the generated kernel:\n%s", spyi_text_str(source));
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
-        desc.label = name.data;
+        desc.label = spyi_text_str(&name);
         desc.code = code.data;
         desc.code_size = code.size;
         desc.entry = entry;
@@ -353,7 +354,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
         desc.uniform_places = code.inputs.uniform_place;
-        spyi_text_add(&step, "pipeline %s", name.data);
+        spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);

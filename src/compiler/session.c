@@ -44,12 +44,12 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
         spyi_text_free(&text);
         text = with;
     }
-    for (char *p = text.data; *p; ++p) {
+    for (char *p = text.data; p && *p; ++p) {
         bool word =
             (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
         if (!word) *p = '_';
     }
-    char *result = spyi_strdup(text.data);
+    char *result = spyi_strdup(text.data); // NULL: out of memory
     spyi_text_free(&text);
     return result;
 }
@@ -283,15 +283,19 @@ static spyi_sl_module *spyi_sl_load_stored(spyi_sl_live *live, const spyi_sl_sto
     return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
+static void spyi_sl_stored_clear(spyi_sl_stored *stored) {
+    free(stored->name);
+    free(stored->path);
+    free(stored->data);
+    memset(stored, 0, sizeof *stored);
+}
+
 static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        free(stored[i].name);
-        free(stored[i].path);
-        free(stored[i].data);
-    }
+    for (size_t i = 0; i < count; ++i) spyi_sl_stored_clear(&stored[i]);
     free(stored);
 }
 
+// All of it, or nothing.
 static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     spyi_sl_blob *blob = NULL;
     if (module->v->serialize(module, &blob) < 0 || !blob) return false;
@@ -303,7 +307,9 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     stored->size = size;
     if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
     spyi_sl_blob_free(&blob);
-    return stored->data != NULL;
+    bool whole = stored->name && stored->path && stored->data;
+    if (!whole) spyi_sl_stored_clear(stored);
+    return whole;
 }
 
 // The next sessions get the embedded modules that this one has compiled in serialized form.
@@ -399,6 +405,7 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
 // A session with the unit's modules: from `content`, or from what is stored when that is NULL.
 static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                        spyi_text *messages) {
+    uint32_t failed = spyi_failed_allocations();
     spyi_sl_live *live = (spyi_sl_live *)spyi_calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
     if (!live) return NULL;
@@ -442,7 +449,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
         return NULL;
     }
     spyi_sl_note_externs(unit, live);
-    if (!spyi_sl_conform(unit, live, messages)) {
+    // Without memory a folder or a macro may be missing.
+    if (!spyi_sl_conform(unit, live, messages) || spyi_failed_allocations() != failed) {
         spyi_sl_live_close(live);
         return NULL;
     }
@@ -474,6 +482,7 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
 // >>compilers
 
 spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
+    uint32_t failed = spyi_failed_allocations();
     spyi_compiler *c = (spyi_compiler *)spyi_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->ctx = ctx;
@@ -490,6 +499,10 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     if (desc->bounds_record)
         snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
                  (unsigned long long)desc->bounds_record);
+    if (spyi_failed_allocations() != failed) {
+        spyi_compiler_destroy(c);
+        return NULL;
+    }
     return c;
 }
 
@@ -565,6 +578,7 @@ static void spyi_unit_free(spyi_unit *unit) {
 }
 
 static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *desc) {
+    uint32_t failed = spyi_failed_allocations();
     spyi_unit *unit = (spyi_unit *)spyi_calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
@@ -582,7 +596,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
                         desc->source_size ? desc->source_size : strlen(desc->source));
     spyi_text path = { NULL, 0, 0 };
     if (desc->path) spyi_text_add(&path, "%s", desc->path);
-    else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
+    else if (unit->name) spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
     unit->trusted = desc->trusted;
@@ -602,6 +616,10 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
         unit->links[i] = desc->link[i];
         spyi_atomic_add(&unit->links[i]->references, 1);
         unit->link_count = i + 1;
+    }
+    if (spyi_failed_allocations() != failed) {
+        spyi_unit_release(unit);
+        return NULL;
     }
     return unit;
 }
@@ -668,8 +686,10 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     spyi_unit_opening o;
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
     if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
+    status = spyi_check_allocations(failed, status, error); // libslang must not see half a text
     if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
@@ -699,7 +719,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     spyi_text_free(&o.messages);
     spyi_text_free(&o.error);
     spyi_text_free(&step);
-    return status;
+    return spyi_check_allocations(failed, status, error);
 }
 
 spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,

@@ -164,7 +164,7 @@ spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_tex
                                                           : c->include_paths[i - unit->include_path_count];
         spyi_text_clear(&at);
         spyi_text_add(&at, "%s/%s", folder, path);
-        if (spyi_source_read(c, loading, at.data, out)) {
+        if (at.size && spyi_source_read(c, loading, at.data, out)) {
             free(unit->path);
             unit->path = at.data;
             spyi_text_free(error);

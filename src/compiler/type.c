@@ -222,7 +222,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
     else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
     if (!plain) { // unsized, empty, too large, or of something without a layout
-        const spyi_type *other = spyi_type_other(types, text.data);
+        const spyi_type *other = spyi_type_other(types, spyi_text_str(&text));
         spyi_text_free(&text);
         return other;
     }
@@ -332,7 +332,7 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
 const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name && *name ? name : "?");
-    t.display = spyi_readable_name(types, t.name);
+    if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
     return spyi_type_intern(types, &t);
 }

@@ -148,7 +148,8 @@ static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
     spyi_outside outside;
     memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
-    bool good = spyi_unit_serialize(module->unit, bytes);
+    uint32_t failed = spyi_failed_allocations();
+    bool good = spyi_unit_serialize(module->unit, bytes) && spyi_failed_allocations() == failed;
     spyi_step_in(module->object.device, &outside);
     return good;
 }

@@ -296,8 +296,8 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     if (b->has_result) {
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "r_result%s", s->suffix);
-        spyi_emit_variables(s, b->param_count, name.data, false, indent);
-        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
+        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), false, indent);
+        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
         spyi_text_free(&name);
     }
     if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
