@@ -24,9 +24,11 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
         b->nodes = nodes;
         a->node_capacity = capacity;
     }
+    char *own_name = spyi_strdup(name);
+    if (!own_name) return -1;
     spyi_node *node = &b->nodes[b->node_count];
     memset(node, 0, sizeof *node);
-    node->name = spyi_strdup(name);
+    node->name = own_name;
     node->type = type;
     node->leaf = -1;
     node->in = in;
@@ -44,10 +46,12 @@ SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pa
         b->leaves = leaves;
         a->leaf_capacity = capacity;
     }
+    char *own_path = spyi_strdup(path);
+    if (!own_path) return NULL;
     spyi_leaf *leaf = &b->leaves[b->leaf_count++];
     memset(leaf, 0, sizeof *leaf);
     leaf->value = value;
-    leaf->path = spyi_strdup(path);
+    leaf->path = own_path;
     leaf->type = type;
     leaf->element = type;
     leaf->in = in;
@@ -754,6 +758,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         free(b->nodes[i].name);
         b->nodes[i] = b->nodes[node];
         b->nodes[i].name = spyi_strdup(name);
+        if (!b->nodes[i].name) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
     if (b->mode && !spyi_check_gradients(a, signature)) return false;
     return spyi_finish_maps(a);

@@ -448,7 +448,9 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     spyi_printer p;
     memset(&p, 0, sizeof p);
     p.tensor = tensor;
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_print_tensor(tensor, &p, &error);
+    status = spyi_check_allocations(failed, status, &error);
     size_t size = status == SPY_OK ? p.out.size : 0;
     if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (text && capacity && size) {
