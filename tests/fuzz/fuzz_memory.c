@@ -1,6 +1,7 @@
 // Host memory that runs out: each allocation of the library fails once, in each step of a small program, on the null
 // backend and on Vulkan. A step that meets the failure succeeds with the right numbers or reports an error; the same step
-// then works; when the device is released, nothing is left.
+// then works; when the device is released, nothing is left. SPY_FUZZ_CASE="list 7" runs the seventh allocation of the step
+// `list` alone.
 //
 // The program is linked with --wrap: what the library itself (and this file) asks of malloc, calloc and realloc comes here;
 // what libslang, the Vulkan loader and the driver ask does not.
@@ -59,6 +60,7 @@ void __wrap_free(void *memory) {
 // >>the program
 
 #define N 6
+#define STRIDE 40 // of the allocations that fail in `make test`
 #define DEVICE_BYTES ((uint64_t)48 << 20)
 
 static const char source[] =
@@ -318,22 +320,24 @@ static long run(program *p, int step, long which, const char *backend) {
     return made;
 }
 
+// Whether this allocation's turn has come: all of them in soak, else every so many; SPY_FUZZ_CASE="list 7" is one alone.
+static bool is_chosen(int step, long which, long number) {
+    const char *alone = getenv("SPY_FUZZ_CASE"), *seed = getenv("SPY_TEST_SEED");
+    size_t length = strlen(steps[step].name);
+    if (alone) return strncmp(alone, steps[step].name, length) == 0 && strtol(alone + length, NULL, 10) == which;
+    long stride = test_count(1000) >= 1000 ? 1 : STRIDE;
+    return (number + (seed ? strtol(seed, NULL, 10) : 0)) % stride == 0;
+}
+
 static void all(program *p, const char *backend) {
-    const char *seed_text = getenv("SPY_TEST_SEED");
-    uint64_t seed = seed_text ? strtoull(seed_text, NULL, 10) : 1;
     long total = 0, tried = 0;
     run(p, STEPS, 0, backend); // makes what is made once for a process
+    at_rest = 0;
     for (int i = 0; i < 3; i++) at_rest += left_over(); // an error's text keeps its memory
     for (int step = 0; step < STEPS; step++) {
-        long made = run(p, step, 0, backend), stride = test_count(1000) >= 1000 ? 1 : 40;
-        const char *stride_text = getenv("STRIDE"), *only = getenv("STEP");
-        if (stride_text) stride = atol(stride_text);
-        if (only && strcmp(only, steps[step].name) != 0) continue;
-        print_message("%s: %ld\n", steps[step].name, made), fflush(stdout);
-        total += made;
-        for (long which = 1 + (long)(seed % (uint64_t)stride); which <= made; which += stride, tried++)
-            if (getenv("FROM") && (step * 1000 + which) < atol(getenv("FROM"))) continue;
-            else if (fprintf(stderr, "@%ld\n", step * 1000 + which)) run(p, step, which, backend);
+        long made = run(p, step, 0, backend);
+        for (long which = 1; which <= made; which++)
+            if (is_chosen(step, which, ++total)) run(p, step, which, backend), tried++;
     }
     assert_int_equal(problems, 0);
     print_message("%s: %ld of %ld allocations failed, one by one\n", backend, tried, total);
