@@ -590,6 +590,14 @@
 // bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward
 // calls with further options, in command lists too; spy_explain_call shows the kernel.
 //
+// Loops: Slang 2026.12 and 2026.14.1 mix up what they save of nested loops of different length for the derivative
+// (shader-slang/slang#13000). The library puts their code right before the driver gets it. Where it cannot, the log has a
+// warning that names the kernel: move the inner loop into a [Differentiable] function of its own, or give the loops the same
+// [MaxIters(n)]. Other derivatives of loops stop Slang with an internal error, which the call reports: those of a loop that
+// begins at a number known at run time only (for (int i = start; ...)), and some with `while`.
+// Gradients through elements of a local array that a loop stores at an index of run time (a[i % 3] = ...) can be wrong in
+// Slang 2026.14.1, without a word: check them against differences, or unroll the loop with [ForceUnroll].
+//
 // >>guide 24: frames of an engine
 //
 // An engine that records its own command buffers has the library's work recorded into them:
@@ -2041,6 +2049,8 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 // output is only read: a tensor or spy_arg_.... Several inputs may add to one tensor, but not to the same host memory. In
 // forward mode it is the other way round, and outputs are written. Calls that compute no gradients take the value alone. Two
 // tensors have the same shape. The list must stay alive until the call.
+// A parameter of type DifferentialPair<T> takes both in a call that computes no gradients. It also takes a tensor with a gradient, or
+// a struct with the fields p (the value) and d (its gradient); an inout or out one writes both.
 // spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
@@ -2510,6 +2520,7 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "}",
     "",
     "// A vector index as an array: .x is the last dimension.",
+    "[PreferRecompute]",
     "public int[Rank] spyi_reverse<let Rank : int>(vector<int, Rank> index)",
     "{",
     "    int[Rank] result;",
@@ -2518,6 +2529,7 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "    return result;",
     "}",
     "",
+    "[PreferRecompute]",
     "internal void spyi_append<let Rank : int, Index : __BuiltinIntegerType>(",
     "    inout int[Rank] list, inout int count, Index item)",
     "{",
@@ -2526,6 +2538,7 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "}",
     "",
     "// Separate indices as an array.",
+    "[PreferRecompute]",
     "public int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)",
     "{",
     "    static_assert(countof(Index) == Rank, \"a tensor takes as many indices as it has dimensions\");",
@@ -5831,7 +5844,8 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
 
 // Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
-    const char *format = "%s: device '%s' was made before this process was forked; make another one in the child";
+    const char *format =
+        "%s: device '%s' was made before this process was forked; make another one in the child";
     spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
@@ -5864,7 +5878,8 @@ spy_error spy_take_error(spy_device *device) {
     if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
     if (ctx->turns.fork_count != spyi_fork_count()) {
         error.code = SPY_ERROR_DEVICE_LOST;
-        error.message = "spy_take_error: the device was made before this process was forked; make another one in the child";
+        error.message = "spy_take_error: the device was made before this process was forked; make another "
+                        "one in the child";
         return error;
     }
     spyi_mutex_lock(&ctx->error_lock);
@@ -8369,6 +8384,34 @@ typedef struct spyi_sl_binding {
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
+// >>SPIR-V's operations that remap.c and saved.c know
+enum {
+    SPYI_OP_CAPABILITY = 17,
+    SPYI_OP_TYPE_INT = 21,
+    SPYI_OP_TYPE_VECTOR = 23,
+    SPYI_OP_TYPE_MATRIX = 24,
+    SPYI_OP_TYPE_IMAGE = 25,
+    SPYI_OP_TYPE_ARRAY = 28,
+    SPYI_OP_TYPE_RUNTIME_ARRAY = 29,
+    SPYI_OP_TYPE_STRUCT = 30,
+    SPYI_OP_TYPE_POINTER = 32,
+    SPYI_OP_CONSTANT = 43,
+    SPYI_OP_FUNCTION = 54,
+    SPYI_OP_PARAMETER = 55,
+    SPYI_OP_CALL = 57,
+    SPYI_OP_VARIABLE = 59,
+    SPYI_OP_TEXEL_POINTER = 60,
+    SPYI_OP_LOAD = 61,
+    SPYI_OP_STORE = 62,
+    SPYI_OP_COPY_MEMORY = 63,
+    SPYI_OP_ACCESS_CHAIN = 65,
+    SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
+    SPYI_OP_DECORATE = 71,
+    SPYI_OP_MEMBER_DECORATE = 72,
+    SPYI_OP_COPY_OBJECT = 83,
+    SPYI_OP_PHI = 245
+};
+
 // >>remap.c
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
@@ -8382,6 +8425,14 @@ SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs
 // The same for CUDA text: nothing has to be numbered anew there.
 SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                                  spyi_text *messages);
+
+// >>saved.c
+
+// Puts the indices right by which the code finds what it saved of nested loops for the derivative. False: they may be wrong, and
+// the code is as it was. `words` may become another block, with space for `room` words behind its end.
+SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room);
+// The same for CUDA text.
+SPYI_FN bool spyi_code_order_saved_text(char *body);
 
 // >>entry.c
 // As spyi_unit_is_cuda_kernel(), within a task.
@@ -10449,6 +10500,7 @@ static bool spyi_is_to_inline(const char *head, const char *name, const char *p,
 bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
     const char *text = spyi_text_str(source), *head = text, *copied = text;
     spyi_text declared = { NULL, 0, 0 };
+    bool changed = false;
     int depth = 0;
     if (strlen(text) != source->size || (!strstr(text, "Differentiable") && !strstr(text, "BackwardDiff")))
         return false;
@@ -10463,6 +10515,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
             spyi_text_add(out, "%s", spyi_inline_mark);
             copied = head;
             head = p; // once is enough
+            changed = true;
             continue;
         }
         if (*p == '#') {
@@ -10473,7 +10526,6 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
         if (*p == ';' || *p == '{' || *p == '}') head = p + 1;
         ++p;
     }
-    bool changed = copied != text;
     if (changed) spyi_text_add(out, "%s", copied);
     spyi_text_free(&declared);
     return changed;
@@ -14020,7 +14072,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
         const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
-        if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
+        if (!name || (!*path && strcmp(name, "spyi_block") == 0)) continue; // the kernel's own block
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at inner = *at;
         if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
@@ -14288,24 +14340,7 @@ void spyi_inputs_free(spyi_inputs *inputs) {
 // without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
 // that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
 
-enum { // of the SPIR-V enumerants
-    SPYI_OP_CAPABILITY = 17,
-    SPYI_OP_TYPE_IMAGE = 25,
-    SPYI_OP_TYPE_ARRAY = 28,
-    SPYI_OP_TYPE_POINTER = 32,
-    SPYI_OP_CONSTANT = 43,
-    SPYI_OP_FUNCTION = 54,
-    SPYI_OP_PARAMETER = 55,
-    SPYI_OP_CALL = 57,
-    SPYI_OP_VARIABLE = 59,
-    SPYI_OP_TEXEL_POINTER = 60,
-    SPYI_OP_LOAD = 61,
-    SPYI_OP_COPY_MEMORY = 63,
-    SPYI_OP_ACCESS_CHAIN = 65,
-    SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
-    SPYI_OP_DECORATE = 71,
-    SPYI_OP_MEMBER_DECORATE = 72,
-    SPYI_OP_COPY_OBJECT = 83,
+enum { // of the SPIR-V enumerants; operations: internal.h
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
@@ -14829,6 +14864,366 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
     return true;
 }
 
+// >>compiler/saved.c ----------------------------------------------------------------------------------------
+
+// Values of nested loops that a backward derivative needs. Slang (2026.12, 2026.14.1; shader-slang/slang#13000) saves each in an
+// array with one dimension for each loop, and indexes the dimensions in the opposite order to that of their sizes: the value of
+// iteration `i` of an inner loop of 8 and iteration `o` of an outer loop of 2 lies at [i][o] of float[2][8]. With loops of
+// different length elements of the array overlap or lie behind its end, and gradients are wrong without a word.
+//
+// This file turns the indices round, in the code that Slang made. It does so only where the code itself shows that the indices
+// are in the wrong order: the counter of an inner loop is set to 0 behind that of the loop around it. A Slang without the fault
+// is therefore left alone. What this file cannot read it reports, and changes nothing.
+
+// >>SPIR-V: the counters of loops whose values are saved are variables called _pc
+
+enum { SPYI_MOST_INDICES = 24, SPYI_OP_NAME = 5, SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
+
+typedef struct spyi_saved_id {
+    uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
+    uint32_t stored; // word of the first store to it
+    uint32_t
+        depth;    // of array types: how many of their dimensions are loops, if these differ in length; else 0
+    bool counter; // called _pc
+    bool partial; // a pointer to a part of a saved array that holds several values
+} spyi_saved_id;
+
+typedef struct spyi_saved_code {
+    const uint32_t *words;
+    size_t count;
+    spyi_saved_id *ids;
+    uint32_t bound;
+} spyi_saved_code;
+
+static uint32_t spyi_saved_op(const spyi_saved_code *c, uint32_t id) {
+    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+}
+
+// Word `n` of the instruction that defines `id`.
+static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t n) {
+    const uint32_t *i = c->words + c->ids[id].at;
+    return n < i[0] >> 16 ? i[n] : 0;
+}
+
+// An access chain with those that it begins with: where it starts, and all indices.
+typedef struct spyi_saved_chain {
+    uint32_t root, count, own; // `own`: the first index that is of the last instruction
+    uint32_t indices[SPYI_MOST_INDICES];
+} spyi_saved_chain;
+
+static bool spyi_saved_is_chain(uint32_t op) {
+    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
+}
+
+static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t level, spyi_saved_chain *out) {
+    if (!spyi_saved_is_chain(spyi_saved_op(c, id)) || level > SPYI_MOST_INDICES) {
+        out->root = id;
+        out->count = out->own = 0;
+        return level <= SPYI_MOST_INDICES;
+    }
+    uint32_t words = c->words[c->ids[id].at] >> 16;
+    if (!spyi_saved_flatten(c, spyi_saved_word(c, id, 3), level + 1, out)) return false;
+    out->own = out->count;
+    for (uint32_t i = 4; i < words; i++) {
+        if (out->count == SPYI_MOST_INDICES) return false;
+        out->indices[out->count++] = spyi_saved_word(c, id, i);
+    }
+    return true;
+}
+
+// The type of what lies at index `index` of `type`; 0: not known.
+static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
+    uint32_t op = spyi_saved_op(c, type);
+    if (op == SPYI_OP_TYPE_STRUCT)
+        return spyi_saved_op(c, index) == SPYI_OP_CONSTANT
+                   ? spyi_saved_word(c, type, 2 + spyi_saved_word(c, index, 3))
+                   : 0;
+    return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
+}
+
+// Where the counter of a loop begins: the word that sets it first. 0: not known.
+static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
+    uint32_t op = spyi_saved_op(c, index);
+    if (op == SPYI_OP_PHI) return c->ids[index].at;
+    if (op != SPYI_OP_LOAD) return 0;
+    uint32_t variable = spyi_saved_word(c, index, 3);
+    return spyi_saved_op(c, variable) == SPYI_OP_VARIABLE ? c->ids[variable].stored : 0;
+}
+
+typedef struct spyi_saved_found {
+    uint32_t wrong, right; // pairs of indices that stand in that order
+    bool unclear;          // something is done with a saved array that this file does not know
+} spyi_saved_found;
+
+// The type that the chain starts in; 0: not known.
+static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
+    uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
+    return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;
+}
+
+static bool spyi_saved_is_counter(const spyi_saved_code *c, uint32_t index) {
+    uint32_t variable = spyi_saved_op(c, index) == SPYI_OP_LOAD ? spyi_saved_word(c, index, 3) : 0;
+    return variable < c->bound && c->ids[variable].counter;
+}
+
+// Notes each array type that the chain indexes by two counters or more.
+static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) {
+    uint32_t type = spyi_saved_root_type(c, chain), depth;
+    for (uint32_t at = 0; type && at < chain->count; at += depth) {
+        uint32_t array = type, first = 0;
+        bool unequal = false;
+        for (depth = 0; at + depth < chain->count && spyi_saved_op(c, type) == SPYI_OP_TYPE_ARRAY &&
+                        spyi_saved_is_counter(c, chain->indices[at + depth]);
+             depth++) {
+            uint32_t length = spyi_saved_word(c, spyi_saved_word(c, type, 3), 3);
+            if (!depth) first = length;
+            unequal = unequal || length != first;
+            type = spyi_saved_word(c, type, 2);
+        }
+        if (depth > c->ids[array].depth && depth > 1 && unequal)
+            c->ids[array].depth = depth; // the longest chain
+        if (depth) continue;
+        type = spyi_saved_part(c, type, chain->indices[at]);
+        depth = 1;
+    }
+}
+
+// Turns round the indices of each saved array in the chain. True: one of these arrays ends in the chain's last instruction.
+static bool spyi_saved_turn(spyi_saved_code *c, uint32_t id, spyi_saved_chain *chain,
+                            spyi_saved_found *found) {
+    bool turned = false;
+    uint32_t type = spyi_saved_root_type(c, chain);
+    for (uint32_t at = 0; type && at < chain->count;) {
+        uint32_t depth = c->ids[type].depth;
+        if (depth < 2) {
+            type = spyi_saved_part(c, type, chain->indices[at++]);
+            continue;
+        }
+        if (at + depth > chain->count) {
+            c->ids[id].partial = true;
+            break;
+        }
+        uint32_t *first = chain->indices + at;
+        for (uint32_t i = 0; i + 1 < depth; i++) {
+            uint32_t a = spyi_saved_begin(c, first[i]), b = spyi_saved_begin(c, first[i + 1]);
+            found->wrong += a && b && a > b;
+            found->right += a && b && a < b;
+        }
+        for (uint32_t i = 0; i < depth / 2; i++) {
+            uint32_t other = first[depth - 1 - i];
+            first[depth - 1 - i] = first[i];
+            first[i] = other;
+        }
+        for (uint32_t i = 0; i < depth; i++) type = spyi_saved_word(c, type, 2);
+        at += depth;
+        turned = turned || at > chain->own;
+    }
+    return turned;
+}
+
+// An instruction that uses the pointers of its words `from` to `to` otherwise than for a further access chain.
+static void spyi_saved_use(const spyi_saved_code *c, const uint32_t *words, uint32_t from, uint32_t to,
+                           spyi_saved_found *found) {
+    for (uint32_t i = from; i < to && i < words[0] >> 16; i++)
+        if (words[i] < c->bound && c->ids[words[i]].partial) found->unclear = true;
+}
+
+// The words of one instruction to `out`, and what is seen of it to `found`; gives how many words these are. NULL: count alone.
+static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_saved_found *found,
+                                 uint32_t *out) {
+    uint32_t op = from[0] & 0xffffu, length = from[0] >> 16;
+    spyi_saved_chain chain;
+    if (spyi_saved_is_chain(op) && length > 4 && spyi_saved_flatten(c, from[2], 0, &chain) &&
+        spyi_saved_turn(c, from[2], &chain, found)) {
+        if (out) {
+            out[0] = op | (4 + chain.count) << 16;
+            out[1] = from[1];
+            out[2] = from[2];
+            out[3] = chain.root;
+            memcpy(out + 4, chain.indices, chain.count * sizeof *out);
+        }
+        return 4 + chain.count;
+    }
+    if (out) memcpy(out, from, length * sizeof *out);
+    if (op == SPYI_OP_LOAD) spyi_saved_use(c, from, 3, 4, found);
+    else if (op == SPYI_OP_STORE) spyi_saved_use(c, from, 1, 2, found);
+    else if (op == SPYI_OP_COPY_MEMORY) spyi_saved_use(c, from, 1, 3, found);
+    else if (op == SPYI_OP_CALL) spyi_saved_use(c, from, 4, length, found);
+    return length;
+}
+
+// Where each id is defined, and each variable first stored to. False: not SPIR-V as this file knows it, or without counters.
+static bool spyi_saved_read(spyi_saved_code *c) {
+    bool any = false;
+    for (size_t i = 5, length; i < c->count; i += length) {
+        const uint32_t *w = c->words + i;
+        uint32_t op = w[0] & 0xffffu, id = 0;
+        length = w[0] >> 16;
+        if (length == 0 || length > c->count - i) return false;
+        switch (op) {
+        case SPYI_OP_TYPE_INT:
+        case SPYI_OP_TYPE_VECTOR:
+        case SPYI_OP_TYPE_MATRIX:
+        case SPYI_OP_TYPE_ARRAY:
+        case SPYI_OP_TYPE_RUNTIME_ARRAY:
+        case SPYI_OP_TYPE_STRUCT:
+        case SPYI_OP_TYPE_POINTER: id = length > 1 ? w[1] : 0; break;
+        case SPYI_OP_CONSTANT:
+        case SPYI_OP_PARAMETER:
+        case SPYI_OP_VARIABLE:
+        case SPYI_OP_LOAD:
+        case SPYI_OP_ACCESS_CHAIN:
+        case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        case SPYI_OP_PHI: id = length > 2 ? w[2] : 0; break;
+        case SPYI_OP_NAME:
+            if (length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
+                c->ids[w[1]].counter = any = true;
+            break;
+        case SPYI_OP_STORE:
+            if (length > 2 && w[1] < c->bound && !c->ids[w[1]].stored) c->ids[w[1]].stored = (uint32_t)i;
+            break;
+        default: break;
+        }
+        if (id >= c->bound) return false;
+        if (id) c->ids[id].at = (uint32_t)i;
+    }
+    return any;
+}
+
+bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
+    spyi_saved_code c;
+    spyi_saved_found found;
+    size_t total = 5;
+    memset(&found, 0, sizeof found);
+    c.words = *words;
+    c.count = *count;
+    if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
+    c.bound = c.words[3];
+    c.ids = (spyi_saved_id *)calloc(c.bound + 1, sizeof *c.ids);
+    if (!c.ids) return false;
+    if (!spyi_saved_read(&c)) {
+        free(c.ids);
+        return true;
+    }
+    for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
+        spyi_saved_chain chain;
+        if (spyi_saved_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
+            spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
+            spyi_saved_learn(&c, &chain);
+    }
+    for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
+        total += spyi_saved_write(&c, c.words + i, &found, NULL);
+    bool clear = !found.unclear && !(found.wrong && found.right);
+    uint32_t *out = found.wrong && clear ? (uint32_t *)malloc((total + room) * sizeof *out) : NULL;
+    if (out) {
+        size_t at = 5;
+        memcpy(out, c.words, 5 * sizeof *out);
+        for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
+            at += spyi_saved_write(&c, c.words + i, &found, out + at);
+        free(*words);
+        *words = out;
+        *count = at;
+    }
+    free(c.ids);
+    return clear && (out || !found.wrong);
+}
+
+// >>CUDA text: what is saved is stored as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 count loops; NAME has a number of its own
+
+static bool spyi_saved_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+typedef struct spyi_saved_group {
+    char *from;  // "["
+    size_t size; // to behind the "]"
+} spyi_saved_group;
+
+// The indices behind a name: [..][..]. Gives their number.
+static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDICES]) {
+    uint32_t count = 0;
+    while (*at == '[' && count < SPYI_MOST_INDICES) {
+        int open = 0;
+        char *end = at;
+        do {
+            open += (*end == '[') - (*end == ']');
+            end++;
+        } while (open && *end && *end != '\n');
+        if (open) return 0;
+        out[count].from = at;
+        out[count++].size = (size_t)(end - at);
+        at = end;
+    }
+    return count;
+}
+
+// Where the text sets the counter "[_pc_1]" to 0; NULL: it is no counter.
+static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group) {
+    static const char name[] = "[_pc_";
+    char begin[48];
+    if (strncmp(group->from, name, sizeof name - 1) || group->size < sizeof name || group->size > 20)
+        return NULL;
+    for (const char *c = group->from + sizeof name - 1; c < group->from + group->size - 1; c++)
+        if (*c < '0' || *c > '9') return NULL;
+    snprintf(begin, sizeof begin, "int %.*s = int(0);", (int)(group->size - 2), group->from + 1);
+    return strstr(body, begin);
+}
+
+static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
+    char *from = groups[0].from;
+    size_t size = (size_t)(groups[depth - 1].from + groups[depth - 1].size - from), at = 0;
+    char *copy = (char *)malloc(size);
+    if (!copy) return;
+    for (uint32_t i = depth; i-- > 0; at += groups[i].size) memcpy(copy + at, groups[i].from, groups[i].size);
+    memcpy(from, copy, size);
+    free(copy);
+}
+
+// Turns round all indices of what is called so, wherever the text has it. False: somewhere it has fewer.
+static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint32_t depth, bool turn) {
+    spyi_saved_group groups[SPYI_MOST_INDICES];
+    char text[64];
+    snprintf(text, sizeof text, "%.*s[", (int)size, name);
+    for (char *c = strstr(body, text); c; c = strstr(c + 1, text)) {
+        if (c != body && spyi_saved_letter(c[-1])) continue;
+        if (spyi_saved_groups(c + size, groups) < depth) return false;
+        if (turn) spyi_saved_turn_text(groups, depth);
+    }
+    return true;
+}
+
+bool spyi_code_order_saved_text(char *body) {
+    static const char counter[] = "[_pc_";
+    spyi_text done = { NULL, 0, 0 }; // " NAME " of each
+    bool clear = true;
+    for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
+        spyi_saved_group groups[SPYI_MOST_INDICES];
+        uint32_t depth = 0, wrong = 0, right = 0, count;
+        const char *before = NULL;
+        char *name = c, mark[64];
+        while (name > body && spyi_saved_letter(name[-1])) name--;
+        count = spyi_saved_groups(c, groups);
+        if (name == c || c - name > 48 || count < 2) continue;
+        if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;
+        for (; depth < count; depth++) {
+            const char *begin = spyi_saved_text_begin(body, &groups[depth]);
+            if (!begin) break;
+            wrong += before && before > begin;
+            right += before && before < begin;
+            before = begin;
+        }
+        snprintf(mark, sizeof mark, " %.*s ", (int)(c - name), name);
+        if (strstr(spyi_text_str(&done), mark)) continue;
+        spyi_text_add(&done, "%s", mark);
+        if (depth < count || (wrong && right)) clear = false;
+        else if (wrong)
+            clear = spyi_saved_turn_name(body, name, (size_t)(c - name), depth, false) &&
+                    spyi_saved_turn_name(body, name, (size_t)(c - name), depth, true);
+    }
+    spyi_text_free(&done);
+    return clear;
+}
+
 // >>compiler/code.c -----------------------------------------------------------------------------------------
 
 // A generated kernel's text to the code that a driver takes.
@@ -14986,8 +15381,28 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
-                           spyi_text *messages) {
+// Slang's fault that saved.c knows of.
+static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
+    bool right;
+    if (unit->compiler->target == SPYI_TARGET_SPIRV) {
+        uint32_t *words = (uint32_t *)code->data;
+        size_t count = code->size / sizeof *words;
+        right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+        code->data = words;
+        code->size = count * sizeof *words;
+    } else {
+        right = spyi_code_order_saved_text((char *)code->data + code->prelude_size);
+    }
+    if (right) return;
+    spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
+              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
+              "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
+              kernel_name, unit->compiler->library->version);
+}
+
+static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                           const char *kernel_name, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
         return false;
@@ -15008,6 +15423,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
                 code->prelude_size = spyi_code_prelude(code);
                 ((char *)code->data)[code->size++] = 0;
             }
+            spyi_code_put_right(unit, kernel_name, code);
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -15093,7 +15509,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             spyi_sl_end_long();
             spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
+        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, module_name, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }
@@ -19630,22 +20046,33 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
     bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+<<<<<<< HEAD
     status = spyi_check_allocations(failed, status, &error);
+=======
+    bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
+>>>>>>> main
     spyi_step_in(device, &outside);
     if (status != SPY_OK) {
         spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
                   spyi_text_str(&error));
     } else if (overloads.count == 0) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function, module->name,
-                  name, explained ? ": " : "", spyi_text_str(&error));
-    } else if (hidden) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
-                  "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
-                  "`public` at any declaration, kernels can only use what is marked; write `public` before the "
-                  "function, before its struct if it is a method, and before the fields and types that calls "
-                  "use",
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
+                  module->name, name, explained ? ": " : "", spyi_text_str(&error));
+    } else if (ours) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: function '%s' of module '%s' cannot be called: names that begin with `spyi_` or `Spyi` are those of "
+                  "generated kernels; give it another name",
                   function, name, module->name);
-    } else if ((found = spyi_known_function(module, name)) == NULL) { // no other thread has found it meanwhile
+    } else if (hidden) {
+        spyi_fail(
+            ctx, SPY_ERROR_NOT_FOUND,
+            "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+            "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+            "function, before its struct if it is a method, and before the fields and types that calls "
+            "use",
+            function, name, module->name);
+    } else if ((found = spyi_known_function(module, name)) ==
+               NULL) { // no other thread has found it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
         if (!found || !copy) {
@@ -20782,7 +21209,8 @@ static void spyi_reload_look_up(spyi_reload_part *part) {
         spyi_text ignored = { NULL, 0, 0 };
         if (f->known) continue;
         f->known = true;
-        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) != SPY_OK)
+        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) !=
+            SPY_OK)
             spyi_overloads_free(&f->overloads);
         spyi_text_free(&ignored);
     }
@@ -20801,12 +21229,14 @@ static void spyi_reload_work(void *user) {
     job->compiled = true;
     for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) spyi_reload_look_up(&job->parts[i]);
     for (size_t i = 0; i < job->count && job->status != SPY_OK; i++) {
-        spy_module *m = job->parts[i].module; // its files count as seen until they change again, as the failed one's do
+        spy_module *m =
+            job->parts[i].module; // its files count as seen until they change again, as the failed one's do
         if (i != job->failed) spyi_unit_give_up(m->unit, m->fresh);
         m->fresh = NULL;
     }
     spyi_atomic_store(&job->finished, 1);
-    if (job->threaded) spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
+    if (job->threaded)
+        spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
 }
 
 // >>the job, within the device
@@ -20832,8 +21262,12 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
     if (count == old) return true;
+<<<<<<< HEAD
     spyi_reload_function *grown =
         (spyi_reload_function *)spyi_realloc(part->functions, count * sizeof *grown);
+=======
+    spyi_reload_function *grown = (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
+>>>>>>> main
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
     size_t at = count; // new ones come first in the module's list, and last here
@@ -21049,7 +21483,8 @@ static void spyi_reload_await_prepared(spy_device *device) {
 
 // >>the public functions
 
-static spy_status spyi_reload_enter(spyi_reload_run *run, const void *object, spyi_kind kind, const char *function) {
+static spy_status spyi_reload_enter(spyi_reload_run *run, const void *object, spyi_kind kind,
+                                    const char *function) {
     memset(run, 0, sizeof *run);
     run->function = function;
     run->status = spyi_enter(object, kind, function);
@@ -21932,7 +22367,7 @@ typedef struct spyi_leaf {
 
 // Where a value's expression stands.
 typedef struct spyi_place_text {
-    const char *field;   // its field in the parameter block: "spyi.x"
+    const char *field;   // its field in the parameter block: "spyi_block.x"
     const char *element; // number of the call's element, an int
     const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
     uint32_t rank;       // of the call
@@ -22939,10 +23374,15 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
         return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
-    if (!returns && out)
-        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                       "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input", path,
-                       in ? "inout" : "out", in ? "inout" : "out");
+    if (!returns && out) {
+        spyi_text got = { NULL, 0, 0 };
+        spyi_value_text(v, &got);
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input, %s", path,
+                in ? "inout" : "out", in ? "inout" : "out", spyi_text_str(&got));
+        spyi_text_free(&got);
+        return false;
+    }
     if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_NEW))
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                        "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output", path);
@@ -23110,7 +23550,8 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
     case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
-    default: return spyi_bind_number(a, leaf, v, path);
+    default: // of a pair, a gradient's kind is not that of its value: fields for a number have no type
+        return v->type ? spyi_bind_number(a, leaf, v, path) : spyi_mismatch(a, path, type, v, "");
     }
 }
 
@@ -23190,6 +23631,23 @@ static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[
     return type->columns < 4 ? type->columns : 4;
 }
 
+static bool spyi_too_many_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                 const spyi_field *fields, uint32_t field_count, const char *path) {
+    const spyi_value *v = &a->values->items[index];
+    const char *extra = NULL;
+    uint32_t child = index + 1;
+    for (uint32_t i = 0; !extra && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
+        uint32_t f = 0;
+        const char *name = a->values->items[child].name;
+        if (!name || !name[0]) continue;
+        while (f < field_count && strcmp(fields[f].name, name) != 0) f++;
+        if (f == field_count) extra = name;
+    }
+    return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u%s%s%s", path, type->display,
+                   field_count, v->child_count, extra ? "; it has no field '" : "", extra ? extra : "",
+                   extra ? "'" : "");
+}
+
 // Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
 static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
     uint32_t first = a->bound.node_count;
@@ -23213,12 +23671,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     const spyi_value *v = &a->values->items[index];
     if (type->kind != SPYI_TYPE_STRUCT && !type->field_count && !field_count)
         return spyi_mismatch(a, path, type, v, "");
-    if (v->child_count != field_count) {
-        // Too many are found below by name; here for the count alone.
-        if (v->child_count > field_count)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
-                           field_count, v->child_count);
-    }
+    if (v->child_count > field_count) return spyi_too_many_fields(a, index, type, fields, field_count, path);
     bool constant = a->constant;
     const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
     int32_t *children = (int32_t *)spyi_malloc((field_count + 1) * sizeof *children);
@@ -24793,12 +25246,12 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
     spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
-    at.shape = "spyi._shape";
+    at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
     leaf->kind->load(leaf, &at, out);
     spyi_text_free(&field);
@@ -24869,7 +25322,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: access number `vector` of the thread's.
+// Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `vector` of the thread's.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -24877,9 +25330,9 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
     uint32_t walk = spyi_walk_of(s, i);
     bool wide = spyi_is_wide(s, i);
     const char *plus = "";
-    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi.%s[", name);
+    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi_block.%s[", name);
     if (spyi_has_base(s, i)) {
-        spyi_text_add(out, "spyi.%s__base", name);
+        spyi_text_add(out, "spyi_block.%s__base", name);
         plus = " + ";
     }
     if (wide) {
@@ -24901,7 +25354,7 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
         plus = " + ";
         if (walk == SPYI_WALK_STRIDED && key->width > 1 && !key->crosses && s->element) {
             spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
-            spyi_text_add(out, " * spyi.%s__stride%u", name, key->rank - 1u);
+            spyi_text_add(out, " * spyi_block.%s__stride%u", name, key->rank - 1u);
         }
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
@@ -24969,15 +25422,20 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ",
                           pieces <= 16 ? "[ForceUnroll] " : "", d, d, (long long)leaf->consumed_dims[d], d);
             spyi_text_add(&part, "[spy_%u]", d);
-            spyi_text_add(&inner, "%sspy_%u * spyi.%s__inner%u", d ? " + " : "", d, s->names[i], d);
+            spyi_text_add(&inner, "%sspy_%u * spyi_block.%s__inner%u", d ? " + " : "", d, s->names[i], d);
             type = type->element ? type->element : type;
         }
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
+<<<<<<< HEAD
         const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi.x[" index "]"
         index = index ? index + 1 : whole;                                      // out of memory
         int before = (int)(index - whole), length = (int)place.size - before - 1;
+=======
+        char *index = strchr(place.data, '[') + 1; // "spyi_block.x[" index "]"
+        int before = (int)(index - place.data), length = (int)place.size - before - 1;
+>>>>>>> main
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
         else spyi_text_add(&line, "{ ");
@@ -25086,7 +25544,7 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
             if (packed) {
                 spyi_text_add(&place, "((");
                 spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
-                spyi_text_add(&place, "*)spyi.%s)[spy_i + %u]", s->names[i], k);
+                spyi_text_add(&place, "*)spyi_block.%s)[spy_i + %u]", s->names[i], k);
             } else {
                 spyi_place(s, i, at / SPYI_LANES, "", true, &place);
                 spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
@@ -25150,10 +25608,10 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
-            spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
+            spyi_text_add(out, "%sspyi_block.%s[%u]", c ? ", " : "", s->names[i], c);
         spyi_text_add(out, ")");
     } else if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spyi.%s)" : "%sspyi.%s",
+        spyi_text_add(out, leaf->splat ? "%s(spyi_block.%s)" : "%sspyi_block.%s",
                       leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
@@ -25181,7 +25639,7 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>emit/gradient.c -----------------------------------------------------------------------------------------
 
-// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spy_element, whose
+// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spyi_element, whose
 // parameters are the call's leaves, so that each leaf takes part in the derivative or not; the kernel calls it through bwd_diff
 // or fwd_diff. A gradient that each element has to itself is loaded, added to and stored. One that elements share is summed:
 //
@@ -25218,8 +25676,9 @@ typedef enum spyi_piece_op {
     SPYI_PIECE_ATOMIC // likewise, atomically
 } spyi_piece_op;
 
-// Up to so many scalars a sum is unrolled, and its threads are added up one scalar at a time: what is faster then takes libslang,
-// lavapipe and NVRTC time that grows with the square of the number (256: 22 s). More of them go in loops.
+// A sum of up to so many scalars is unrolled, and its threads are added up one scalar at a time. A longer one goes in loops, and
+// is added to the gradient in memory, not to a copy of it. Of 256 scalars the unrolled form took lavapipe 20 s to compile and
+// 7.7 ms a call (1,000 elements); the loops take 3 s and 2 ms.
 #define SPYI_SUM_UNROLLED 32u
 
 static bool spyi_sum_is_long(const spyi_type *type) {
@@ -25422,7 +25881,7 @@ SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function, 
     const spyi_bound *b = s->bound;
     uint32_t tops = b->param_count + (b->has_result ? 1u : 0u);
     spyi_text arguments = { NULL, 0, 0 }, result = { NULL, 0, 0 }, instance = { NULL, 0, 0 };
-    spyi_text_add(out, "[Differentiable]\nvoid spy_element(");
+    spyi_text_add(out, "[Differentiable]\nvoid spyi_element(");
     spyi_emit_parameters(s, out);
     spyi_text_add(out, ")\n{\n");
     for (uint32_t p = 0; p < tops; p++) {
@@ -25603,7 +26062,7 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
 SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
-    spyi_text_add(&s->body, "%s%s(spy_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
+    spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
                   arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
@@ -25648,9 +26107,9 @@ static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, co
 // What teams have left of leaf `i`'s sums: number `row` of each.
 static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *row, spyi_text *out) {
     uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
-    spyi_text_add(out, "spyi.%s__sums[", s->names[i]);
-    if (n > 1) spyi_text_add(out, "(%s * spyi._sums + spy_k) * %u + spy_p]", row, n);
-    else spyi_text_add(out, "%s * spyi._sums + spy_k]", row);
+    spyi_text_add(out, "spyi_block.%s__sums[", s->names[i]);
+    if (n > 1) spyi_text_add(out, "(%s * spyi_block._sums + spy_k) * %u + spy_p]", row, n);
+    else spyi_text_add(out, "%s * spyi_block._sums + spy_k]", row);
 }
 
 // Lines one step further in.
@@ -25688,14 +26147,14 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
             spyi_text_free(&format);
         }
     } else {
-        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi._each + spy_j;\n");
+        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi_block._each + spy_j;\n");
         spyi_emit_team_places(s, false);
         spyi_emit_gradient_arguments(s, &arguments);
         spyi_emit_call(s, "", spyi_text_str(&arguments), "    ");
     }
     spyi_text_free(&arguments);
     spyi_text_add(&outer,
-                  "    for (uint spy_j = spy_part * spyi._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
+                  "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
                   "%u)\n    {\n",
                   team);
     spyi_add_indented(&s->body, &outer);
@@ -25718,7 +26177,8 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
-    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+    } else if (spyi_sum_is_long(leaf->type) &&
+               !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {
@@ -25736,16 +26196,16 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     spyi_text *body = &s->body;
     bool places = false;
     spyi_text_add(body, "    uint spy_g = %s;\n",
-                  key->folded ? "spy_group.y * spyi._row + spy_group.x" : "spy_group.x");
+                  key->folded ? "spy_group.y * spyi_block._row + spy_group.x" : "spy_group.x");
     spyi_text_add(body, "    uint spy_r = spy_in_group %s %u;\n    uint spy_n = spy_in_group %s %u;\n",
                   key->inner ? "%" : "/", key->inner ? team : side, key->inner ? "/" : "%",
                   key->inner ? team : side);
     spyi_text_add(
         body,
-        "    uint spy_part = spy_g %% spyi._parts;\n    uint spy_k = spy_g / spyi._parts * %u + spy_n;\n",
+        "    uint spy_part = spy_g %% spyi_block._parts;\n    uint spy_k = spy_g / spyi_block._parts * %u + spy_n;\n",
         side);
-    spyi_text_add(body, "    uint spy_end = spy_k < spyi._sums ? min(spy_part * spyi._length + spyi._length, "
-                        "spyi._each) : 0;\n");
+    spyi_text_add(body, "    uint spy_end = spy_k < spyi_block._sums ? min(spy_part * spyi_block._length + spyi_block._length, "
+                        "spyi_block._each) : 0;\n");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar = n && spyi_sum_scalar(b->leaves[i].type) == SPY_FLOAT64 ? "double" : "float";
@@ -25767,11 +26227,11 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
                  team);
         spyi_each_sum(s, i, format, "    ");
     }
-    spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi._sums)\n    {\n");
+    spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi_block._sums)\n    {\n");
     spyi_text outer = s->body;
     memset(&s->body, 0, sizeof s->body);
     if (places) {
-        spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi._each");
+        spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi_block._each");
         spyi_emit_team_places(s, true);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
@@ -25820,7 +26280,7 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
-            spyi_text_add(out, "%sint(spy_c%u) * spyi._element%u", d ? " + " : "", d, d);
+            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
         return;
     }
     if (s->key->rank == 0) spyi_text_add(out, "0");
@@ -25837,14 +26297,14 @@ static void spyi_emit_groups(spyi_emit_state *s) {
     for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
     if (b->options.threads[1] * b->options.threads[2] > 1)
         spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
-                      s->key->folded ? "(spy_group.y * (spyi._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->key->folded ? "(spy_group.y * (spyi_block._row / %u) + spy_group.x)" : "spy_group.x",
                       s->out->group_size);
     else
         spyi_text_add(body, "    uint spy_l = %s;\n",
-                      s->key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x");
+                      s->key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x");
     spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
     for (uint32_t d = b->rank; d-- > 0;) {
-        spyi_text_add(body, "    uint spy_n%u = (uint(spyi._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi_block._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
                       group[d]);
         spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
                       s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
@@ -25852,10 +26312,10 @@ static void spyi_emit_groups(spyi_emit_state *s) {
         if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
     }
     spyi_text_add(body, "    if (spy_g >= spy_n0");
-    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi._shape[%u]", d, d);
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi_block._shape[%u]", d, d);
     spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
     for (uint32_t d = 1; d < b->rank; d++)
-        spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi_block._shape[%u]) + uint(spy_c%u);\n", d, d);
 }
 
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
@@ -25867,8 +26327,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> spyi_block._shift%u;\n"
+            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
             d, d, index, d, own, index, d);
     }
     spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
@@ -25883,10 +26343,10 @@ static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     uint32_t last = key->rank - 1u;
     for (uint32_t d = 0; d <= last; d++)
         spyi_text_add(body, "    %s spy_c%u_%u = spy_c%u_%u;\n", index, d, s->element, d, s->element - 1);
-    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi._size%u)) {\n", s->element, last,
+    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi_block._size%u)) {\n", s->element, last,
                   s->element, index, last);
     for (uint32_t d = last; d > 1; d--)
-        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi._size%u)) {\n", d,
+        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi_block._size%u)) {\n", d,
                       s->element, d - 1, s->element, index, d - 1);
     spyi_text_add(body, "        spy_c1_%u = 0;\n        ++spy_c0_%u;\n    ", s->element, s->element);
     for (uint32_t d = last; d > 1; d--) spyi_text_add(body, "}");
@@ -25923,7 +26383,7 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             spyi_text_add(body, first ? "" : " + ");
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u%s * spyi.%s__stride%u", d, own, s->names[i], d);
+                spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -25937,16 +26397,16 @@ static void spyi_emit_threads(spyi_emit_state *s) {
     if (s->key->folded)
         spyi_text_add(
             &s->body,
-            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi._groups[0], spy_gy = "
-            "spyi._groups[1];\n"
-            "    if (spy_g >= spy_gx * spy_gy * spyi._groups[2]) return;\n"
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi_block._groups[0], spy_gy = "
+            "spyi_block._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi_block._groups[2]) return;\n"
             "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
             "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
             s->max_groups, threads[0], threads[1], threads[2]);
     if (s->bound->guarded)
         spyi_text_add(&s->body,
-                      "    if (spy_thread.x >= spyi._threads[0] || spy_thread.y >= spyi._threads[1] || "
-                      "spy_thread.z >= spyi._threads[2]) return;\n");
+                      "    if (spy_thread.x >= spyi_block._threads[0] || spy_thread.y >= spyi_block._threads[1] || "
+                      "spy_thread.z >= spyi_block._threads[2]) return;\n");
 }
 
 static void spyi_emit_index(spyi_emit_state *s) {
@@ -25962,7 +26422,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_emit_offsets(s, false);
         return;
     }
-    const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
+    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
                       key->width);
@@ -25971,14 +26431,14 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
                       thread, group, group * key->unroll, group);
         spyi_text_add(body,
-                      "    if (spy_i_0 >= spyi._count) return;\n    uint spy_last = spyi._count - 1;\n");
+                      "    if (spy_i_0 >= spyi_block._count) return;\n    uint spy_last = spyi_block._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
         return; // flat: no coordinates
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
-    spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
+    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
     if (!spyi_needs_coordinates(s) || key->crosses) return;
     spyi_emit_coordinates(s);
     spyi_emit_offsets(s, false);
@@ -26057,9 +26517,10 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
 
 // The call for the current element, and its stores.
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
-                           const char *indent) {
+                            const char *indent) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count && !b->mode; p++) { // outputs go back from this element's variables
+    for (uint32_t p = 0; p < b->param_count && !b->mode;
+         p++) { // outputs go back from this element's variables
         if (!b->nodes[p].out) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
@@ -26071,7 +26532,7 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
         spyi_text_add(&s->body, "%sspyi_set_call(", indent);
         spyi_element_text(s, &s->body);
         spyi_text_add(&s->body,
-                      spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
+                      spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n" : ", spyi_block._shape);\n");
     }
     if (b->mode) {
         spyi_emit_gradient_call(s, arguments, indent);
@@ -26112,7 +26573,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         return;
     }
     spyi_emit_index(s);
-    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
+    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
     if (s->key->crosses) spyi_emit_crossing(s);
     spyi_emit_thread_loads(s);
     // All loads first, so that they are under way together; then each call with its stores.
@@ -26125,7 +26586,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
         else if (!wide && s->element > 0)
-            spyi_text_add(&s->body, "    if (spy_i%s >= spyi._count) return;\n", s->suffix);
+            spyi_text_add(&s->body, "    if (spy_i%s >= spyi_block._count) return;\n", s->suffix);
         spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
         if (guarded) spyi_text_add(&s->body, "    }\n");
         spyi_text_free(&arguments[s->element]);
@@ -26149,7 +26610,7 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
     const spyi_bound *b = s->bound;
     const spyi_type *result = b->signature.result;
     if (b->mode) spyi_text_add(out, "[Differentiable]\n");
-    spyi_text_add(out, "%s call_element(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
+    spyi_text_add(out, "%s spyi_called(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
         spyi_text_add(out, "%s%s%s p%u", p ? ", " : "",
@@ -26167,7 +26628,7 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
     if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
-    spyi_text_add(out, "static const int spy_call_group[%u] = { ", s->bound->rank);
+    spyi_text_add(out, "static const int spyi_call_group_shape[%u] = { ", s->bound->rank);
     for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
     spyi_text_add(out, " };\n\n");
 }
@@ -26181,12 +26642,12 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
-    spyi_emit_body(s, hidden ? "call_element" : spelling);
+    spyi_emit_body(s, hidden ? "spyi_called" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->path->block_is_global)
-        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
+        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
     spyi_text_add(&kernel,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
@@ -26198,10 +26659,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     else if (threads[1] * threads[2] > 1 || key->team)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && (out->block_by_address || !s->path->block_is_global))
-        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi",
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
-                  out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
+                  out->prints ? "    spyi_print_to(spyi_block._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
                         : key->rank == 0            ? "one element"
                         : key->finishes             ? "sums of sums"
@@ -26218,7 +26679,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "",
-        function->object.device->bounds ? ", indices of whole tensors checked" : "", spyi_unit_name(function->module->unit));
+        function->object.device->bounds ? ", indices of whole tensors checked" : "",
+        spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
@@ -26232,7 +26694,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     if (s->bound->mode && !key->finishes)
-        spyi_emit_differentiable(s, hidden ? "call_element" : spelling, &out->text);
+        spyi_emit_differentiable(s, hidden ? "spyi_called" : spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -27743,7 +28205,8 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     cache->max_plans = max_plans;
     cache->values = (spyi_values *)spyi_calloc(1, sizeof *cache->values);
     cache->bucket_count = SPYI_LEAST_BUCKETS;
-    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS) cache->bucket_count *= 2;
+    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS)
+        cache->bucket_count *= 2;
     cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
     if (cache->values && cache->buckets) return cache;
     spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
@@ -27763,8 +28226,8 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
     }
 }
 
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
-                                size_t key_size) {
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size) {
     spy_device *device = function->object.device;
     spyi_cache *cache = device->cache;
     spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
@@ -31230,8 +31693,7 @@ static void spyi_prepare_thread(void *user) {
     spyi_turns *turns = &p->object.device->ctx.turns;
     spyi_note_thread(&p->outside.thread, spyi_thread_id());
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
-    if (p->made_status == SPY_OK)
-        p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
+    if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
     spyi_turns_notify(turns); // the device stays until the thread has been joined
 }
@@ -31538,7 +32000,8 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running) (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
+        if (!p->running)
+            (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
         fits = true;
     }
     if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // with the sizes in the key
@@ -31564,15 +32027,15 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_device *device = prepared->object.device;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (prepared->running || prepared->queued || !prepared->plan) status = spyi_prepared_settle(prepared, name);
+    if (prepared->running || prepared->queued || !prepared->plan)
+        status = spyi_prepared_settle(prepared, name);
     if (status != SPY_OK) {
         spyi_leave(device);
         return status;
     }
     bool current =
         prepared->plan && (prepared->running || prepared->queued || !spyi_prepared_outdated(prepared));
-    bool again =
-        current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
+    bool again = current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
     while (!again) {
         status = spyi_prepared_run(prepared, args, &error);
         if (status != SPY_ERROR_NOT_READY || error.size || !spyi_prepared_outdated(prepared)) break;

@@ -111,9 +111,6 @@ class Device(_slangpy.Device):
         _slangpy.Device.close(self)
         _current[:] = [d for d in _current if d is not self]
 
-    def __exit__(self, *exception):
-        self.close()
-
     def __getattr__(self, name):
         from .absent import missing
 

@@ -188,7 +188,8 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
 
 // Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
-    const char *format = "%s: device '%s' was made before this process was forked; make another one in the child";
+    const char *format =
+        "%s: device '%s' was made before this process was forked; make another one in the child";
     spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
@@ -221,7 +222,8 @@ spy_error spy_take_error(spy_device *device) {
     if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
     if (ctx->turns.fork_count != spyi_fork_count()) {
         error.code = SPY_ERROR_DEVICE_LOST;
-        error.message = "spy_take_error: the device was made before this process was forked; make another one in the child";
+        error.message = "spy_take_error: the device was made before this process was forked; make another "
+                        "one in the child";
         return error;
     }
     spyi_mutex_lock(&ctx->error_lock);

@@ -154,8 +154,28 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
-                           spyi_text *messages) {
+// Slang's fault that saved.c knows of.
+static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
+    bool right;
+    if (unit->compiler->target == SPYI_TARGET_SPIRV) {
+        uint32_t *words = (uint32_t *)code->data;
+        size_t count = code->size / sizeof *words;
+        right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+        code->data = words;
+        code->size = count * sizeof *words;
+    } else {
+        right = spyi_code_order_saved_text((char *)code->data + code->prelude_size);
+    }
+    if (right) return;
+    spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
+              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
+              "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
+              kernel_name, unit->compiler->library->version);
+}
+
+static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                           const char *kernel_name, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
         return false;
@@ -176,6 +196,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
                 code->prelude_size = spyi_code_prelude(code);
                 ((char *)code->data)[code->size++] = 0;
             }
+            spyi_code_put_right(unit, kernel_name, code);
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -261,7 +282,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             spyi_sl_end_long();
             spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
+        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, module_name, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }

@@ -288,6 +288,34 @@ typedef struct spyi_sl_binding {
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
+// >>SPIR-V's operations that remap.c and saved.c know
+enum {
+    SPYI_OP_CAPABILITY = 17,
+    SPYI_OP_TYPE_INT = 21,
+    SPYI_OP_TYPE_VECTOR = 23,
+    SPYI_OP_TYPE_MATRIX = 24,
+    SPYI_OP_TYPE_IMAGE = 25,
+    SPYI_OP_TYPE_ARRAY = 28,
+    SPYI_OP_TYPE_RUNTIME_ARRAY = 29,
+    SPYI_OP_TYPE_STRUCT = 30,
+    SPYI_OP_TYPE_POINTER = 32,
+    SPYI_OP_CONSTANT = 43,
+    SPYI_OP_FUNCTION = 54,
+    SPYI_OP_PARAMETER = 55,
+    SPYI_OP_CALL = 57,
+    SPYI_OP_VARIABLE = 59,
+    SPYI_OP_TEXEL_POINTER = 60,
+    SPYI_OP_LOAD = 61,
+    SPYI_OP_STORE = 62,
+    SPYI_OP_COPY_MEMORY = 63,
+    SPYI_OP_ACCESS_CHAIN = 65,
+    SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
+    SPYI_OP_DECORATE = 71,
+    SPYI_OP_MEMBER_DECORATE = 72,
+    SPYI_OP_COPY_OBJECT = 83,
+    SPYI_OP_PHI = 245
+};
+
 // >>remap.c
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
@@ -301,6 +329,14 @@ SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs
 // The same for CUDA text: nothing has to be numbered anew there.
 SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                                  spyi_text *messages);
+
+// >>saved.c
+
+// Puts the indices right by which the code finds what it saved of nested loops for the derivative. False: they may be wrong, and
+// the code is as it was. `words` may become another block, with space for `room` words behind its end.
+SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room);
+// The same for CUDA text.
+SPYI_FN bool spyi_code_order_saved_text(char *body);
 
 // >>entry.c
 // As spyi_unit_is_cuda_kernel(), within a task.
