@@ -15099,7 +15099,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     c.count = *count;
     if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
     c.bound = c.words[3];
-    c.ids = (spyi_saved_id *)calloc(c.bound + 1, sizeof *c.ids);
+    c.ids = (spyi_saved_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     if (!c.ids) return false;
     if (!spyi_saved_read(&c)) {
         free(c.ids);
@@ -15114,7 +15114,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
         total += spyi_saved_write(&c, c.words + i, &found, NULL);
     bool clear = !found.unclear && !(found.wrong && found.right);
-    uint32_t *out = found.wrong && clear ? (uint32_t *)malloc((total + room) * sizeof *out) : NULL;
+    uint32_t *out = found.wrong && clear ? (uint32_t *)spyi_malloc((total + room) * sizeof *out) : NULL;
     if (out) {
         size_t at = 5;
         memcpy(out, c.words, 5 * sizeof *out);
@@ -15172,7 +15172,7 @@ static const char *spyi_saved_text_begin(const char *body, const spyi_saved_grou
 static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
     char *from = groups[0].from;
     size_t size = (size_t)(groups[depth - 1].from + groups[depth - 1].size - from), at = 0;
-    char *copy = (char *)malloc(size);
+    char *copy = (char *)spyi_malloc(size);
     if (!copy) return;
     for (uint32_t i = depth; i-- > 0; at += groups[i].size) memcpy(copy + at, groups[i].from, groups[i].size);
     memcpy(from, copy, size);
@@ -20046,11 +20046,8 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
     bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
-<<<<<<< HEAD
     status = spyi_check_allocations(failed, status, &error);
-=======
     bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
->>>>>>> main
     spyi_step_in(device, &outside);
     if (status != SPY_OK) {
         spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
@@ -21262,12 +21259,8 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
     if (count == old) return true;
-<<<<<<< HEAD
     spyi_reload_function *grown =
         (spyi_reload_function *)spyi_realloc(part->functions, count * sizeof *grown);
-=======
-    spyi_reload_function *grown = (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
->>>>>>> main
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
     size_t at = count; // new ones come first in the module's list, and last here
@@ -25428,14 +25421,9 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
-<<<<<<< HEAD
-        const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi.x[" index "]"
+        const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi_block.x[" index "]"
         index = index ? index + 1 : whole;                                      // out of memory
         int before = (int)(index - whole), length = (int)place.size - before - 1;
-=======
-        char *index = strchr(place.data, '[') + 1; // "spyi_block.x[" index "]"
-        int before = (int)(index - place.data), length = (int)place.size - before - 1;
->>>>>>> main
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
         else spyi_text_add(&line, "{ ");

@@ -216,11 +216,8 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
     bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
-<<<<<<< HEAD
     status = spyi_check_allocations(failed, status, &error);
-=======
     bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
->>>>>>> main
     spyi_step_in(device, &outside);
     if (status != SPY_OK) {
         spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,

@@ -192,12 +192,8 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
     if (count == old) return true;
-<<<<<<< HEAD
     spyi_reload_function *grown =
         (spyi_reload_function *)spyi_realloc(part->functions, count * sizeof *grown);
-=======
-    spyi_reload_function *grown = (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
->>>>>>> main
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
     size_t at = count; // new ones come first in the module's list, and last here

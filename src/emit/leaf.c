@@ -473,14 +473,9 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
-<<<<<<< HEAD
-        const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi.x[" index "]"
+        const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi_block.x[" index "]"
         index = index ? index + 1 : whole;                                      // out of memory
         int before = (int)(index - whole), length = (int)place.size - before - 1;
-=======
-        char *index = strchr(place.data, '[') + 1; // "spyi_block.x[" index "]"
-        int before = (int)(index - place.data), length = (int)place.size - before - 1;
->>>>>>> main
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
         else spyi_text_add(&line, "{ ");
