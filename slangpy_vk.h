@@ -567,6 +567,7 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *gpu);
 SPYI_FN const char *spyi_vk_result_name(VkResult result);
 // Append "`what` failed: VK_..." and return the status that goes with it.
 SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error);
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error); // adds to the error then
 SPYI_FN void spyi_vk_describe_dropped(const spyi_vk_batch *batch, spyi_text *error);
 SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
 
@@ -1622,6 +1623,12 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
     // clang-format on
 }
 
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error) {
+    if (SPYI_LIKELY(!gpu->lost)) return false;
+    spyi_text_add(error, "the device was lost earlier");
+    return true;
+}
+
 static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
     uint32_t i, count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
     for (i = 0; i < count; i++) {
@@ -1955,7 +1962,9 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     return ok;
 }
 
-static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk) {
+// `what` gets the name of the function that failed.
+static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk,
+                                     const char **what) {
     VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -1980,8 +1989,10 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
         buffer_info.queueFamilyIndexCount = 2;
         buffer_info.pQueueFamilyIndices = families;
     }
+    *what = "vkCreateBuffer";
     result = gpu->vk.vkCreateBuffer(gpu->device, &buffer_info, NULL, &buffer);
     if (result != VK_SUCCESS) return result;
+    *what = "vkAllocateMemory";
     gpu->vk.vkGetBufferMemoryRequirements(gpu->device, buffer, &needs);
 
     SPYI_VK_ZERO(allocate_flags);
@@ -1994,8 +2005,12 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     info.memoryTypeIndex = type;
     result = (needs.memoryTypeBits & (1u << type)) != 0 ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
     if (result == VK_SUCCESS) result = gpu->vk.vkAllocateMemory(gpu->device, &info, NULL, &memory);
-    if (result == VK_SUCCESS) result = gpu->vk.vkBindBufferMemory(gpu->device, buffer, memory, 0);
+    if (result == VK_SUCCESS) {
+        *what = "vkBindBufferMemory";
+        result = gpu->vk.vkBindBufferMemory(gpu->device, buffer, memory, 0);
+    }
     if (result == VK_SUCCESS && (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0) {
+        *what = "vkMapMemory";
         result = gpu->vk.vkMapMemory(gpu->device, memory, 0, VK_WHOLE_SIZE, 0, &chunk->mapped);
     }
     if (result != VK_SUCCESS) {
@@ -2017,20 +2032,18 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
 SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
                                     spyi_chunk *chunk, spyi_text *error) {
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    const char *what = "vkAllocateMemory";
     uint32_t type = gpu->memory_type[kind];
     const VkMemoryHeap *heap =
         &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
     memset(chunk, 0, sizeof *chunk);
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     size = spyi_align(size, 256);
     if (size <= gpu->adapter.max_allocation && size <= heap->size)
-        result = spyi_vk_try_allocate(gpu, type, size, chunk);
+        result = spyi_vk_try_allocate(gpu, type, size, chunk, &what);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
         kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
-        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk);
+        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk, &what);
     }
     if (result != VK_SUCCESS) {
         spyi_text_add(error, "%llu bytes%s%s%s were asked for; ", (unsigned long long)size,
@@ -2043,7 +2056,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
                                                    : heap->size));
             return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
         }
-        return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
+        return spyi_vk_fail(gpu, result, what, error);
     }
     gpu->base.stats.driver_allocations++;
     gpu->base.stats.driver_bytes += chunk->size;
@@ -2478,10 +2491,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     VkResult result;
     spy_status status;
     uint32_t i;
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
@@ -3006,10 +3016,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
         gpu->external_used = false;
         return SPY_OK;
     }
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->batch != NULL) {
         VkResult result;
         spyi_vk_close_labels(gpu);
@@ -3044,10 +3051,7 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
     VkSemaphoreWaitInfo info;
     VkResult result;
     uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->spins) {
         begin = spyi_time_ns();
         do {
@@ -3297,6 +3301,7 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
 SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
                                   uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.
     if (gpu->external != VK_NULL_HANDLE)
@@ -3421,6 +3426,7 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
     if (from->mapped != NULL) {
         status = spyi_vk_wait(base, after, UINT64_MAX, error);

@@ -32,6 +32,12 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
     // clang-format on
 }
 
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error) {
+    if (SPYI_LIKELY(!gpu->lost)) return false;
+    spyi_text_add(error, "the device was lost earlier");
+    return true;
+}
+
 static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
     uint32_t i, count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
     for (i = 0; i < count; i++) {

@@ -141,10 +141,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
         gpu->external_used = false;
         return SPY_OK;
     }
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->batch != NULL) {
         VkResult result;
         spyi_vk_close_labels(gpu);
@@ -179,10 +176,7 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
     VkSemaphoreWaitInfo info;
     VkResult result;
     uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->spins) {
         begin = spyi_time_ns();
         do {
