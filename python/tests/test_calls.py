@@ -579,7 +579,7 @@ def test_result_vectors_of_another_number_type(device, load):
 
 def test_vectors_run_over_scalar_parameters(m, load):
     """C4, V1: a vector or matrix goes whole where it fits, and is run over where only its numbers do."""
-    v = load("float add(float a, float b) { return a + b; } float over(float x) { return x; } float over(float3 x) { return x.x + x.y + x.z; }\n"
+    v = load("[Differentiable] float square(float x) { return x * x; } float add(float a, float b) { return a + b; } float over(float x) { return x; } float over(float3 x) { return x.x + x.y + x.z; }\n"
              "float3 scale(float3 v, float s) { return v * s; } float row(float2 v) { return v.x - v.y; }\n"
              "T same<T : IArithmetic>(T x) { return x; } T sum<T : __BuiltinArithmeticType>(T a, T b) { return a + b; }")
     three = spy.float3(1, 2, 3)
@@ -592,6 +592,9 @@ def test_vectors_run_over_scalar_parameters(m, load):
     assert v.row(spy.float2x2([1, 2, 3, 5])).to_numpy().tolist() == [-1, -2]
     assert v.same(three) == three and v.sum(spy.int3(1, 2, 3), spy.int3(1, 1, 1)).to_numpy().tolist() == [2, 3, 4]
     assert v.add.map((1,), (0,))(three, np.float32([10, 20])).to_numpy().tolist() == [[11, 12, 13], [21, 22, 23]]
+    pair = spy.diffPair(three, spy.float3(0))  # its gradient, too
+    v.square.bwds(pair, _result=spy.diffPair(spy.Tensor.zeros(m.device, (3,)), np.float32([1, 10, 100])))
+    assert pair.grad == spy.float3(2, 40, 600)
     with pytest.raises(ValueError, match="'a' has shape .3,. and 'b' has shape .2,."):
         v.add(three, np.ones(2))
     with pytest.raises(ValueError, match="'a': expected one float, got float host array .3,., whose mapping names no dimension"):
@@ -604,7 +607,7 @@ struct Q { P p; P ps[2]; float z; }
 struct D : IDifferentiable { float x; float y; }
 float one(P p) { return p.x + p.y.x + p.y.y; }
 float two(P p[2]) { return p[0].x + 10 * p[1].x * p[1].y.y; }
-float any<let N : int>(P p[N]) { float s = 0; for (int i = 0; i < N; i++) s += p[i].x; return s; }
+float several<let N : int>(P p[N]) { float s = 0; for (int i = 0; i < N; i++) s += p[i].x; return s; }
 float both(P p) { return p.x; }
 float both(P p[3]) { return 100 * p[2].x; }
 float nested(Q q) { return q.p.x + q.ps[0].x + q.ps[1].y.y * q.z; }
@@ -634,7 +637,7 @@ def test_lists_of_structs_for_arrays(load):
     s = load(WITHIN_STRUCTS)
     a, b = {"x": 1, "y": [2, 3]}, {"x": 2, "y": [4, 5]}
     assert s.two([a, b]) == 101 and s.two(p=(a, b)) == 101 and s.two([(1, (2, 3)), b]) == 101
-    assert s.any([a, b]) == 3 and s.any([a, b, b]) == 5
+    assert s.several([a, b]) == 3 and s.several([a, b, b]) == 5
     assert s.one([a, b]).to_numpy().tolist() == [6, 11]
     assert s.both([a, b]).to_numpy().tolist() == [1, 2] and s.both([a, a, b]) == 200
     assert s.two([a, {"x": np.float32([1, 2, 3]), "y": [0, 1]}]).to_numpy().tolist() == [11, 21, 31]

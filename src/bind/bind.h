@@ -186,7 +186,7 @@ typedef struct spyi_leaf {
 
 // Where a value's expression stands.
 typedef struct spyi_place_text {
-    const char *field;   // its field in the parameter block: "spyi.x"
+    const char *field;   // its field in the parameter block: "spyi_block.x"
     const char *element; // number of the call's element, an int
     const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
     uint32_t rank;       // of the call

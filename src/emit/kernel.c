@@ -35,7 +35,7 @@
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
-            spyi_text_add(out, "%sint(spy_c%u) * spyi._element%u", d ? " + " : "", d, d);
+            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
         return;
     }
     if (s->key->rank == 0) spyi_text_add(out, "0");
@@ -52,14 +52,14 @@ static void spyi_emit_groups(spyi_emit_state *s) {
     for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
     if (b->options.threads[1] * b->options.threads[2] > 1)
         spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
-                      s->key->folded ? "(spy_group.y * (spyi._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->key->folded ? "(spy_group.y * (spyi_block._row / %u) + spy_group.x)" : "spy_group.x",
                       s->out->group_size);
     else
         spyi_text_add(body, "    uint spy_l = %s;\n",
-                      s->key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x");
+                      s->key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x");
     spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
     for (uint32_t d = b->rank; d-- > 0;) {
-        spyi_text_add(body, "    uint spy_n%u = (uint(spyi._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi_block._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
                       group[d]);
         spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
                       s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
@@ -67,10 +67,10 @@ static void spyi_emit_groups(spyi_emit_state *s) {
         if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
     }
     spyi_text_add(body, "    if (spy_g >= spy_n0");
-    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi._shape[%u]", d, d);
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi_block._shape[%u]", d, d);
     spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
     for (uint32_t d = 1; d < b->rank; d++)
-        spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi_block._shape[%u]) + uint(spy_c%u);\n", d, d);
 }
 
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
@@ -82,8 +82,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> spyi_block._shift%u;\n"
+            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
             d, d, index, d, own, index, d);
     }
     spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
@@ -98,10 +98,10 @@ static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     uint32_t last = key->rank - 1u;
     for (uint32_t d = 0; d <= last; d++)
         spyi_text_add(body, "    %s spy_c%u_%u = spy_c%u_%u;\n", index, d, s->element, d, s->element - 1);
-    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi._size%u)) {\n", s->element, last,
+    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi_block._size%u)) {\n", s->element, last,
                   s->element, index, last);
     for (uint32_t d = last; d > 1; d--)
-        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi._size%u)) {\n", d,
+        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi_block._size%u)) {\n", d,
                       s->element, d - 1, s->element, index, d - 1);
     spyi_text_add(body, "        spy_c1_%u = 0;\n        ++spy_c0_%u;\n    ", s->element, s->element);
     for (uint32_t d = last; d > 1; d--) spyi_text_add(body, "}");
@@ -138,7 +138,7 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             spyi_text_add(body, first ? "" : " + ");
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u%s * spyi.%s__stride%u", d, own, s->names[i], d);
+                spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -152,16 +152,16 @@ static void spyi_emit_threads(spyi_emit_state *s) {
     if (s->key->folded)
         spyi_text_add(
             &s->body,
-            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi._groups[0], spy_gy = "
-            "spyi._groups[1];\n"
-            "    if (spy_g >= spy_gx * spy_gy * spyi._groups[2]) return;\n"
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi_block._groups[0], spy_gy = "
+            "spyi_block._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi_block._groups[2]) return;\n"
             "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
             "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
             s->max_groups, threads[0], threads[1], threads[2]);
     if (s->bound->guarded)
         spyi_text_add(&s->body,
-                      "    if (spy_thread.x >= spyi._threads[0] || spy_thread.y >= spyi._threads[1] || "
-                      "spy_thread.z >= spyi._threads[2]) return;\n");
+                      "    if (spy_thread.x >= spyi_block._threads[0] || spy_thread.y >= spyi_block._threads[1] || "
+                      "spy_thread.z >= spyi_block._threads[2]) return;\n");
 }
 
 static void spyi_emit_index(spyi_emit_state *s) {
@@ -177,7 +177,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_emit_offsets(s, false);
         return;
     }
-    const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
+    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
                       key->width);
@@ -186,14 +186,14 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
                       thread, group, group * key->unroll, group);
         spyi_text_add(body,
-                      "    if (spy_i_0 >= spyi._count) return;\n    uint spy_last = spyi._count - 1;\n");
+                      "    if (spy_i_0 >= spyi_block._count) return;\n    uint spy_last = spyi_block._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
         return; // flat: no coordinates
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
-    spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
+    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
     if (!spyi_needs_coordinates(s) || key->crosses) return;
     spyi_emit_coordinates(s);
     spyi_emit_offsets(s, false);
@@ -272,9 +272,10 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
 
 // The call for the current element, and its stores.
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
-                           const char *indent) {
+                            const char *indent) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count && !b->mode; p++) { // outputs go back from this element's variables
+    for (uint32_t p = 0; p < b->param_count && !b->mode;
+         p++) { // outputs go back from this element's variables
         if (!b->nodes[p].out) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
@@ -286,7 +287,7 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
         spyi_text_add(&s->body, "%sspyi_set_call(", indent);
         spyi_element_text(s, &s->body);
         spyi_text_add(&s->body,
-                      spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
+                      spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n" : ", spyi_block._shape);\n");
     }
     if (b->mode) {
         spyi_emit_gradient_call(s, arguments, indent);
@@ -327,7 +328,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         return;
     }
     spyi_emit_index(s);
-    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
+    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
     if (s->key->crosses) spyi_emit_crossing(s);
     spyi_emit_thread_loads(s);
     // All loads first, so that they are under way together; then each call with its stores.
@@ -340,7 +341,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
         else if (!wide && s->element > 0)
-            spyi_text_add(&s->body, "    if (spy_i%s >= spyi._count) return;\n", s->suffix);
+            spyi_text_add(&s->body, "    if (spy_i%s >= spyi_block._count) return;\n", s->suffix);
         spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
         if (guarded) spyi_text_add(&s->body, "    }\n");
         spyi_text_free(&arguments[s->element]);
@@ -364,7 +365,7 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
     const spyi_bound *b = s->bound;
     const spyi_type *result = b->signature.result;
     if (b->mode) spyi_text_add(out, "[Differentiable]\n");
-    spyi_text_add(out, "%s call_element(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
+    spyi_text_add(out, "%s spyi_called(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
         spyi_text_add(out, "%s%s%s p%u", p ? ", " : "",
@@ -382,7 +383,7 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
     if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
-    spyi_text_add(out, "static const int spy_call_group[%u] = { ", s->bound->rank);
+    spyi_text_add(out, "static const int spyi_call_group_shape[%u] = { ", s->bound->rank);
     for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
     spyi_text_add(out, " };\n\n");
 }
@@ -396,12 +397,12 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
-    spyi_emit_body(s, hidden ? "call_element" : spelling);
+    spyi_emit_body(s, hidden ? "spyi_called" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->path->block_is_global)
-        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
+        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
     spyi_text_add(&kernel,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
@@ -413,10 +414,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     else if (threads[1] * threads[2] > 1 || key->team)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && (out->block_by_address || !s->path->block_is_global))
-        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi",
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
-                  out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
+                  out->prints ? "    spyi_print_to(spyi_block._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
                         : key->rank == 0            ? "one element"
                         : key->finishes             ? "sums of sums"
@@ -433,7 +434,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "",
-        function->object.device->bounds ? ", indices of whole tensors checked" : "", spyi_unit_name(function->module->unit));
+        function->object.device->bounds ? ", indices of whole tensors checked" : "",
+        spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
@@ -447,7 +449,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     if (s->bound->mode && !key->finishes)
-        spyi_emit_differentiable(s, hidden ? "call_element" : spelling, &out->text);
+        spyi_emit_differentiable(s, hidden ? "spyi_called" : spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }

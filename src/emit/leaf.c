@@ -291,12 +291,12 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
     spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
-    at.shape = "spyi._shape";
+    at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
     leaf->kind->load(leaf, &at, out);
     spyi_text_free(&field);
@@ -367,7 +367,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: access number `vector` of the thread's.
+// Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `vector` of the thread's.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -375,9 +375,9 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
     uint32_t walk = spyi_walk_of(s, i);
     bool wide = spyi_is_wide(s, i);
     const char *plus = "";
-    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi.%s[", name);
+    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi_block.%s[", name);
     if (spyi_has_base(s, i)) {
-        spyi_text_add(out, "spyi.%s__base", name);
+        spyi_text_add(out, "spyi_block.%s__base", name);
         plus = " + ";
     }
     if (wide) {
@@ -399,7 +399,7 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
         plus = " + ";
         if (walk == SPYI_WALK_STRIDED && key->width > 1 && !key->crosses && s->element) {
             spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
-            spyi_text_add(out, " * spyi.%s__stride%u", name, key->rank - 1u);
+            spyi_text_add(out, " * spyi_block.%s__stride%u", name, key->rank - 1u);
         }
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
@@ -467,13 +467,13 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ",
                           pieces <= 16 ? "[ForceUnroll] " : "", d, d, (long long)leaf->consumed_dims[d], d);
             spyi_text_add(&part, "[spy_%u]", d);
-            spyi_text_add(&inner, "%sspy_%u * spyi.%s__inner%u", d ? " + " : "", d, s->names[i], d);
+            spyi_text_add(&inner, "%sspy_%u * spyi_block.%s__inner%u", d ? " + " : "", d, s->names[i], d);
             type = type->element ? type->element : type;
         }
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
-        char *index = strchr(place.data, '[') + 1; // "spyi.x[" index "]"
+        char *index = strchr(place.data, '[') + 1; // "spyi_block.x[" index "]"
         int before = (int)(index - place.data), length = (int)place.size - before - 1;
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
@@ -580,7 +580,7 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
             if (packed) {
                 spyi_text_add(&place, "((");
                 spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
-                spyi_text_add(&place, "*)spyi.%s)[spy_i + %u]", s->names[i], k);
+                spyi_text_add(&place, "*)spyi_block.%s)[spy_i + %u]", s->names[i], k);
             } else {
                 spyi_place(s, i, at / SPYI_LANES, "", true, &place);
                 spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
@@ -643,10 +643,10 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
-            spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
+            spyi_text_add(out, "%sspyi_block.%s[%u]", c ? ", " : "", s->names[i], c);
         spyi_text_add(out, ")");
     } else if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spyi.%s)" : "%sspyi.%s",
+        spyi_text_add(out, leaf->splat ? "%s(spyi_block.%s)" : "%sspyi_block.%s",
                       leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);

@@ -307,6 +307,54 @@ static void test_unreachable_functions(void **state) {
     spy_release_module(m);
 }
 
+// Names that generated kernels used to have at their top level are the user's.
+static void test_names_of_kernels(void **state) {
+    NEEDS_DEVICE();
+    static const struct {
+        const char *text, *function;
+    } rows[] = {
+        { "float spyi(float x) { return 2 * x; }", "spyi" },
+        { "struct spyi { float a; }\nfloat f(float x) { spyi s = { x }; return 2 * s.a; }", "f" },
+        { "namespace spyi { float g(float x) { return 2 * x; } }", "spyi::g" },
+        { "static const float spyi = 2;\nfloat f(float x) { return spyi * x; }", "f" },
+        { "float call_element(float x) { return 2 * x; }", "call_element" },
+        { "[Differentiable] float spy_element(float x) { return 2 * x; }", "spy_element" },
+        { "float a_x(float x) { return 2 * x; }", "a_x" },
+        { "float r_result(float x) { return 2 * x; }", "r_result" },
+    };
+    spy_tensor *x = ramp(4), *y = ramp(4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        spy_module *m = MADE(spy_module, gpu_module(gpu_device, "names_of_kernels", rows[i].text));
+        spy_function *f = MADE(spy_function, spy_find_function(m, rows[i].function));
+        float got[4];
+        OK(spy_call(f, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y))));
+        OK(spy_tensor_read(y, got, sizeof got));
+        for (int k = 0; k < 4; k++) assert_true(got[k] == 2 * (float)k);
+        spy_release_module(m);
+    }
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "names_of_kernels", "[Differentiable] float spy_element(float x) { return 2 * x; }"));
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(4);
+    d.with_grad = true;
+    spy_tensor *in = MADE(spy_tensor, spy_create_tensor(gpu_device, &d)), *out = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    OK(spy_tensor_fill(in, 1));
+    OK(spy_tensor_fill(spy_tensor_grad(out), 1));
+    OK(spy_call_backward(spy_find_function(m, "spy_element"), SPY_ARGS(spy_arg_tensor("x", in), spy_arg_tensor("_result", out))));
+    float slope[4];
+    OK(spy_tensor_read(spy_tensor_grad(in), slope, sizeof slope));
+    for (int k = 0; k < 4; k++) assert_true(slope[k] == 2);
+    spy_release_module(m);
+    m = MADE(spy_module, gpu_module(gpu_device, "names_of_kernels", "float spyi_kernel(float x) { return x; }"));
+    assert_null(spy_find_function(m, "spyi_kernel"));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_find_function", "'spyi_kernel'", "another name");
+    spy_release_module(m);
+    spy_release_tensor(x);
+    spy_release_tensor(y);
+    spy_release_tensor(in);
+    spy_release_tensor(out);
+}
+
 // Of one name with a function of Slang's own: the user's come first.
 static void test_built_in_overloads(void **state) {
     NEEDS_DEVICE();
@@ -944,7 +992,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_null),            cmocka_unit_test(test_wrong_objects),  cmocka_unit_test(test_released),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_exhaustion),      cmocka_unit_test(test_first_error),    cmocka_unit_test(test_library_missing),  cmocka_unit_test(test_library_variable),
         cmocka_unit_test(test_library_nowhere), cmocka_unit_test(test_library_text),   cmocka_unit_test(test_library_other),    cmocka_unit_test(test_library_old),
-        cmocka_unit_test(test_unreachable_functions), cmocka_unit_test(test_built_in_overloads), cmocka_unit_test(test_dump_directory),
+        cmocka_unit_test(test_unreachable_functions), cmocka_unit_test(test_built_in_overloads), cmocka_unit_test(test_names_of_kernels), cmocka_unit_test(test_dump_directory),
         cmocka_unit_test(test_no_vulkan),       cmocka_unit_test(test_no_adapter),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
