@@ -509,6 +509,67 @@ static void op_address(world *w) {
         end_arguments(w, #function, status_ != SPY_OK);                                                       \
     } while (0)
 
+// What the parameters of names[k] take, mostly.
+static spy_arg fitting(world *w, const char *name, char kind) {
+    static const float three[3] = { 1, 2, 3 };
+    spy_tensor *t = w->tensors[R(w, TENSORS)];
+    if (once_in(w, 12)) return pick_arg(w, name, 1);
+    if (kind == 'o') {
+        if (once_in(w, 3) && w->made_count < 64) return spy_out_tensor(name, &w->made[w->made_count++]);
+        return R(w, 2) ? spy_out_f32(name, (float *)out_place(w, 4)) : spy_arg_tensor(name, t);
+    }
+    if (kind == 'z') return R(w, 2) ? spy_inout_f32(name, (float *)out_place(w, 4)) : spy_arg_tensor(name, t);
+    if (kind == 'i' && R(w, 3)) return R(w, 2) ? spy_arg_i32(name, (int32_t)R(w, 4)) : spy_arg_range(name, 0, R(w, 5), 1);
+    if (kind == 'v' && R(w, 2)) return spy_arg_f32n(name, 3, three);
+    if (kind == 'p' && R(w, 4)) return spy_arg_data(name, scratch, 12);
+    if (kind == 'f' && R(w, 2)) return once_in(w, 6) ? spy_arg_array(name, SPY_FLOAT32, SPY_SHAPE(3), three) : spy_arg_f32(name, 2);
+    return spy_arg_tensor(name, t);
+}
+
+static spy_args fitting_args(world *w, int function) {
+    static const char *const kinds[] = { "ff", "vf", "ii", "p", "foz", "f", "f", "", "bi", "b" };
+    begin_arguments(w);
+    const char *k = kinds[function];
+    int count = 0;
+    for (; k[count]; count++) w->args[count] = fitting(w, NULL, k[count]);
+    if (function != 7 && function != 4 && R(w, 4)) w->args[count++] = fitting(w, "_result", 'o');
+    w->arg_count = count;
+    spy_args args = { w->args, (size_t)count };
+    return args;
+}
+
+static void op_fitting_call(world *w) {
+    int k = (int)R(w, w->real ? SAFE_FUNCTIONS : FUNCTIONS - 1);
+    spy_function *f = w->functions[k];
+    spy_args args = fitting_args(w, k);
+    spy_call_options options;
+    switch (R(w, 16)) {
+    case 0: CALL(spy_call_backward, f, args); break;
+    case 1: CALL(spy_call_forward_diff, f, args); break;
+    case 2:
+    case 3: CALL(spy_list_call, pick_list(w), f, args); break;
+    case 4: CALL(spy_call_with, f, args, pick_options(w, &options)); break;
+    case 5: CALL(spy_dispatch, f, ((spy_uint3){ R(w, 40), 1, 1 }), args, NULL); break;
+    case 6: {
+        spy_prepared **slot = &w->prepared[R(w, FEW)];
+        spy_prepare_desc d;
+        memset(&d, 0, sizeof d);
+        d.async = R(w, 2);
+        begin(w, "spy_prepare");
+        spy_prepared *p = spy_prepare(f, args, &d);
+        check(w, "spy_prepare", p == NULL, SPY_OK);
+        check_outputs(w, "spy_prepare", true);
+        if (p == NULL) return;
+        if (R(w, 2)) CALL(spy_call_prepared, p, args);
+        w->dead_prepared = *slot;
+        spy_release_prepared(*slot);
+        *slot = p;
+        break;
+    }
+    default: CALL(spy_call, f, args); break;
+    }
+}
+
 static void op_wild_call(world *w) {
     spy_args args = pick_args(w);
     spy_call_options options;
@@ -726,7 +787,7 @@ static const struct {
     { op_attach, 20 },     { op_point, 10 },        { op_copy, 40 },      { op_fill, 40 },         { op_zero_grad, 10 },
     { op_fill_data, 15 },  { op_read, 60 },         { op_write, 60 },     { op_range, 40 },        { op_print, 20 },
     { op_info, 20 },       { op_address, 10 },      { op_wild_call, 25 }, { op_resolve, 80 },      { op_dispatch, 8 },
-    { op_good_call, 30 },  { op_good_number, 30 },  { op_explain, 4 },    { op_prepare, 6 },       { op_call_prepared, 20 },
+    { op_fitting_call, 60 }, { op_good_call, 30 },  { op_good_number, 30 },  { op_explain, 4 },    { op_prepare, 6 },       { op_call_prepared, 20 },
     { op_pack, 20 },       { op_list, 90 },         { op_cursor, 60 },    { op_device, 20 },       { op_names, 20 },
 };
 static uint32_t weights;
@@ -880,10 +941,9 @@ static void late(int number) {
 
 static void test_operations(void **state) {
     (void)state;
-    size_t count = test_count(1000000) / 5; // soak: five rounds of them
     const char *size = getenv("SPY_TEST_SIZE");
-    int rounds = size && strcmp(size, "soak") == 0 ? 50 : 1;
-    if (rounds > 1) count /= 10;
+    int rounds = size && strcmp(size, "soak") == 0 ? 100 : 1; // of soak's 1,000,000 operations
+    size_t count = test_count(rounds > 1 ? 10000 : 100000);
     for (int r = 0; r < rounds; r++) {
         long share = (long)(count / 10) + 1;
         struct {
