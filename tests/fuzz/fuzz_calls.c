@@ -68,7 +68,7 @@ typedef struct world {
 } world;
 
 static unsigned char scratch[SCRATCH];
-static const char *volatile current = "";
+static const char *current = ""; // what runs, for a hang
 static bool trace;
 static int problems;
 
@@ -115,7 +115,7 @@ static void check(world *w, const char *function, bool failed, spy_status status
     } while (0)
 
 static void begin(world *w, const char *function) {
-    current = function;
+    __atomic_store_n(&current, function, __ATOMIC_RELAXED);
     if (trace) fprintf(stderr, "%ld %s\n", w->operations, function);
 }
 
@@ -934,7 +934,7 @@ static void run(bool real, int way, long operations_count) {
 static void late(int number) {
     (void)number;
     static const char text[] = "hangs in ";
-    const char *name = current;
+    const char *name = __atomic_load_n(&current, __ATOMIC_RELAXED);
     if (write(2, text, sizeof text - 1) < 0 || write(2, name, strlen(name)) < 0 || write(2, "\n", 1) < 0) _exit(3);
     abort();
 }

@@ -617,7 +617,7 @@ static void test_steps(void **state) {
     }
     shuffle();
     // Those that end the device or compile cost 0.1 s or more; the others a ms.
-    size_t slow = test_count(400), done = 0;
+    size_t slow = test_count(200), done = 0;
     for (size_t i = 0; i < list_count; i++) {
         bool dear = list[i].result == LOST || steps[list[i].step].kind != WARM, cold = steps[list[i].step].kind == COLD;
         if (dear && slow == 0) continue;
