@@ -15842,9 +15842,11 @@ SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
 // The two halves of that, for work on another thread: both inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
 SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
-// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
-SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
-                                  size_t key_size);
+// Another thread is making the same thing.
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
+// Waits outside of the device until no thread makes it.
+SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                             size_t key_size);
 // Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
 // found that it must wait.
 SPYI_FN void spyi_await(spy_device *device, int32_t seen);
@@ -21742,20 +21744,18 @@ SPYI_FN void spyi_await(spy_device *device, int32_t seen) {
     spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
 }
 
-static bool spyi_same_work(const spyi_outside *o, const void *work, const void *key, size_t key_size) {
-    return o->work == work && o->key_size == key_size && memcmp(o->key, key, key_size) == 0;
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size) {
+    const spyi_outside *o = device->outside;
+    while (o && (o->work != work || o->key_size != key_size || memcmp(o->key, key, key_size) != 0)) o = o->next;
+    return o != NULL;
 }
 
-SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
-                                  size_t key_size) {
+SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                             size_t key_size) {
     spyi_outside waiting;
-    bool waited = false;
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
-        const spyi_outside *o = device->outside;
-        while (o && !spyi_same_work(o, work, key, key_size)) o = o->next;
-        if (!o) return waited;
-        waited = true;
+        if (!spyi_is_under_way(device, work, key, key_size)) return;
         memset(&waiting, 0, sizeof waiting);
         waiting.thread = spyi_thread_id();
         spyi_outside_begin(device, &waiting, module); // the module's code and its plans stay
@@ -28006,6 +28006,8 @@ typedef struct spyi_call_outside {
 SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
                                 size_t key_size);
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
+// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
@@ -28214,33 +28216,52 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
     }
 }
 
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
-                                const void *key, size_t key_size) {
-    spy_device *device = function->object.device;
+// The call's values out of the way of the calls that come meanwhile. false: out of memory.
+static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
     spyi_cache *cache = device->cache;
     spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
     if (!others) return false;
     cache->spare = others->next;
     others->next = NULL;
     memset(o, 0, sizeof *o);
-    o->outside.work = work;
-    o->outside.key = key;
-    o->outside.key_size = key_size;
     o->values = cache->values;
     cache->values = others;
     spyi_hold_tensors(o->values, true);
+    return true;
+}
+
+static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
+    spyi_cache *cache = device->cache;
+    spyi_hold_tensors(o->values, false);
+    cache->values->next = cache->spare;
+    cache->spare = cache->values;
+    cache->values = o->values;
+}
+
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    if (!spyi_values_aside(device, o)) return false;
+    o->outside.work = work;
+    o->outside.key = key;
+    o->outside.key_size = key_size;
     spyi_step_out(device, &o->outside, function->module);
     return true;
 }
 
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
     spy_device *device = function->object.device;
-    spyi_cache *cache = device->cache;
     spyi_step_in(device, &o->outside);
-    spyi_hold_tensors(o->values, false);
-    cache->values->next = cache->spare;
-    cache->spare = cache->values;
-    cache->values = o->values;
+    spyi_values_back(device, o);
+}
+
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    spyi_call_outside aside;
+    if (!spyi_is_under_way(device, work, key, key_size) || !spyi_values_aside(device, &aside)) return false;
+    spyi_await_work(device, function->module, work, key, key_size);
+    spyi_values_back(device, &aside);
+    return true;
 }
 
 // The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
@@ -29075,7 +29096,7 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         return SPY_OK;
     }
     spyi_call_outside outside;
-    if (spyi_await_same_work(device, function->module, function, values->key, values->key_size)) {
+    if (spyi_call_await(function, function, values->key, values->key_size)) {
         values->key_size = short_size;
         return spyi_plan_get(function, values, plan, error);
     }
@@ -29374,7 +29395,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         plan->launch.pass = 0;
         plan->launch.finishes = false;
     }
-    if (!stay && spyi_await_same_work(device, function->module, plan, &key, size)) {
+    if (!stay && spyi_call_await(function, plan, &key, size)) {
         *left = true;
         return SPY_OK;
     }

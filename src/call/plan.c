@@ -121,7 +121,7 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         return SPY_OK;
     }
     spyi_call_outside outside;
-    if (spyi_await_same_work(device, function->module, function, values->key, values->key_size)) {
+    if (spyi_call_await(function, function, values->key, values->key_size)) {
         values->key_size = short_size;
         return spyi_plan_get(function, values, plan, error);
     }
@@ -420,7 +420,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         plan->launch.pass = 0;
         plan->launch.finishes = false;
     }
-    if (!stay && spyi_await_same_work(device, function->module, plan, &key, size)) {
+    if (!stay && spyi_call_await(function, plan, &key, size)) {
         *left = true;
         return SPY_OK;
     }
