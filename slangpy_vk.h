@@ -2145,7 +2145,7 @@ SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *bindi
     if (status != SPY_OK) return status;
     if (page->view_count == page->view_capacity) {
         uint32_t capacity = page->view_capacity ? page->view_capacity * 2 : 16;
-        VkBufferView *views = (VkBufferView *)realloc(page->views, capacity * sizeof *views);
+        VkBufferView *views = (VkBufferView *)spyi_realloc(page->views, capacity * sizeof *views);
         if (views == NULL) {
             spyi_text_add(error, "no host memory for a typed buffer");
             return SPY_ERROR_OUT_OF_MEMORY;

@@ -6,7 +6,7 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
     if (!cache) return NULL;
     cache->max_plans = max_plans;
-    cache->values = (spyi_values *)calloc(1, sizeof *cache->values);
+    cache->values = (spyi_values *)spyi_calloc(1, sizeof *cache->values);
     cache->bucket_count = SPYI_LEAST_BUCKETS;
     while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS)
         cache->bucket_count *= 2;
@@ -32,7 +32,7 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
 // The call's values out of the way of the calls that come meanwhile. false: out of memory.
 static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
     spyi_cache *cache = device->cache;
-    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)calloc(1, sizeof *others);
+    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
     if (!others) return false;
     cache->spare = others->next;
     others->next = NULL;
