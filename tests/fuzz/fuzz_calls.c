@@ -4,7 +4,8 @@
 //
 // A status is one of spy_status; what fails leaves an error that names the function, and its outputs as they were; what
 // succeeds leaves none. Sums are what C says. When the devices are gone, no byte of their allocator is left, and the null
-// backend has seen no broken rule. SPY_FUZZ_TRACE=1 prints each operation.
+// backend has seen no broken rule. For debug builds: they keep the headers of released objects for a while, so that a late
+// use is told. SPY_FUZZ_TRACE=1 prints each operation.
 #define _GNU_SOURCE 1
 #include "spy_test.h"
 #include "../unit/hold_slang.h"
