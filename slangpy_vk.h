@@ -1633,7 +1633,8 @@ static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
     uint32_t i, count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
     for (i = 0; i < count; i++) {
         const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
-        spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",", ((const spyi_vk_kernel *)(const void *)kernel)->label);
+        spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",",
+                      ((const spyi_vk_kernel *)(const void *)kernel)->label);
     }
 }
 
