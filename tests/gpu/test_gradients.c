@@ -240,6 +240,16 @@ static void test_kinds_of_functions(void **state) {
             RELEASE(x, r);
         }
     }
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(1);
+    d.type = "S";
+    d.module = m;
+    d.with_grad = true;
+    spy_tensor *x = floats(SPY_SHAPE(1), (float[]){ 3 }), *made = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_backward(MADE(spy_function, spy_find_function(m, "S")), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", made))),
+          "not differentiable backward", "spy_call_forward_diff works", "E41022");
+    RELEASE(x, made);
     spy_release_module(m);
 }
 
