@@ -150,9 +150,12 @@ $B/tests/fuzz/%.o: tests/fuzz/%.c | build/gen/slang/embed.h
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DSPY_TEST_SPLIT=1 -Isrc -Ibuild/gen -Itests/common $(INCLUDES) -c $< -o $@
 
+# What the library asks of the process allocator comes to the program.
+wrap_fuzz_memory := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+
 $B/fuzz/%: $B/tests/fuzz/%.o $(library)
 	@mkdir -p $(@D)
-	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+	$(CC) $(flags_$(config)) $^ -o $@ $(wrap_$*) -lcmocka $(LIBS)
 
 $B/bench/%: tests/bench/%.c $B/headers/implementation.o | headers
 	@mkdir -p $(@D)

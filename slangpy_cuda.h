@@ -1561,7 +1561,7 @@ static bool spyi_nvrtc_take(int (*size_of)(void *, size_t *), int (*get)(void *,
     char *data;
     bool good;
     if (size_of(program, &size) != SPYI_NVRTC_OK || size == 0) return false;
-    data = (char *)malloc(size + 1);
+    data = (char *)spyi_malloc(size + 1);
     if (data == NULL) return false;
     good = get(program, data) == SPYI_NVRTC_OK;
     if (good) spyi_text_add_n(out, data, size);

@@ -567,6 +567,8 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *gpu);
 SPYI_FN const char *spyi_vk_result_name(VkResult result);
 // Append "`what` failed: VK_..." and return the status that goes with it.
 SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error);
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error); // adds to the error then
+SPYI_FN void spyi_vk_describe_dropped(const spyi_vk_batch *batch, spyi_text *error);
 SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
 
 // >>memory.c
@@ -1621,23 +1623,39 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
     // clang-format on
 }
 
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error) {
+    if (SPYI_LIKELY(!gpu->lost)) return false;
+    spyi_text_add(error, "the device was lost earlier");
+    return true;
+}
+
+static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
+    uint32_t i, count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
+    for (i = 0; i < count; i++) {
+        const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
+        spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",", ((const spyi_vk_kernel *)(const void *)kernel)->label);
+    }
+}
+
 // The kernels of the batches that had not finished, for the error of a lost device. They are alive: only
 // kernels that no unfinished work uses may be destroyed.
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
-    uint32_t i, shown = 0;
+    uint32_t shown = 0;
     for (; number <= gpu->open && shown < 3; number++) {
         const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
-        uint32_t count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
-        if (batch->number != number || count == 0) continue;
+        if (batch->number != number || batch->recent_count == 0) continue;
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
-        for (i = 0; i < count; i++) {
-            const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
-            spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",",
-                          ((const spyi_vk_kernel *)(const void *)kernel)->label);
-        }
+        spyi_vk_add_kernels(batch, error);
         shown++;
     }
+}
+
+SPYI_FN void spyi_vk_describe_dropped(const spyi_vk_batch *batch, spyi_text *error) {
+    spyi_text_add(error, "; what was recorded since the last submission is not done");
+    if (batch->recent_count == 0) return;
+    spyi_text_add(error, ", the last kernels of it:");
+    spyi_vk_add_kernels(batch, error);
 }
 
 SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error) {
@@ -1944,7 +1962,9 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     return ok;
 }
 
-static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk) {
+// `what` gets the name of the function that failed.
+static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk,
+                                     const char **what) {
     VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -1969,8 +1989,10 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
         buffer_info.queueFamilyIndexCount = 2;
         buffer_info.pQueueFamilyIndices = families;
     }
+    *what = "vkCreateBuffer";
     result = gpu->vk.vkCreateBuffer(gpu->device, &buffer_info, NULL, &buffer);
     if (result != VK_SUCCESS) return result;
+    *what = "vkAllocateMemory";
     gpu->vk.vkGetBufferMemoryRequirements(gpu->device, buffer, &needs);
 
     SPYI_VK_ZERO(allocate_flags);
@@ -1983,8 +2005,12 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     info.memoryTypeIndex = type;
     result = (needs.memoryTypeBits & (1u << type)) != 0 ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
     if (result == VK_SUCCESS) result = gpu->vk.vkAllocateMemory(gpu->device, &info, NULL, &memory);
-    if (result == VK_SUCCESS) result = gpu->vk.vkBindBufferMemory(gpu->device, buffer, memory, 0);
+    if (result == VK_SUCCESS) {
+        *what = "vkBindBufferMemory";
+        result = gpu->vk.vkBindBufferMemory(gpu->device, buffer, memory, 0);
+    }
     if (result == VK_SUCCESS && (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0) {
+        *what = "vkMapMemory";
         result = gpu->vk.vkMapMemory(gpu->device, memory, 0, VK_WHOLE_SIZE, 0, &chunk->mapped);
     }
     if (result != VK_SUCCESS) {
@@ -2006,20 +2032,18 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
 SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
                                     spyi_chunk *chunk, spyi_text *error) {
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    const char *what = "vkAllocateMemory";
     uint32_t type = gpu->memory_type[kind];
     const VkMemoryHeap *heap =
         &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
     memset(chunk, 0, sizeof *chunk);
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     size = spyi_align(size, 256);
     if (size <= gpu->adapter.max_allocation && size <= heap->size)
-        result = spyi_vk_try_allocate(gpu, type, size, chunk);
+        result = spyi_vk_try_allocate(gpu, type, size, chunk, &what);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
         kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
-        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk);
+        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk, &what);
     }
     if (result != VK_SUCCESS) {
         spyi_text_add(error, "%llu bytes%s%s%s were asked for; ", (unsigned long long)size,
@@ -2032,7 +2056,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
                                                    : heap->size));
             return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
         }
-        return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
+        return spyi_vk_fail(gpu, result, what, error);
     }
     gpu->base.stats.driver_allocations++;
     gpu->base.stats.driver_bytes += chunk->size;
@@ -2121,7 +2145,7 @@ SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *bindi
     if (status != SPY_OK) return status;
     if (page->view_count == page->view_capacity) {
         uint32_t capacity = page->view_capacity ? page->view_capacity * 2 : 16;
-        VkBufferView *views = (VkBufferView *)realloc(page->views, capacity * sizeof *views);
+        VkBufferView *views = (VkBufferView *)spyi_realloc(page->views, capacity * sizeof *views);
         if (views == NULL) {
             spyi_text_add(error, "no host memory for a typed buffer");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -2228,7 +2252,7 @@ static void spyi_vk_make_runs(spyi_vk_kernel *kernel) {
     }
 }
 
-static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
+static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, const char **what) {
     VkDescriptorSetLayoutBinding bindings[SPYI_VK_MAX_BINDINGS];
     VkDescriptorSetLayoutCreateInfo set;
     VkPipelineLayoutCreateInfo info;
@@ -2252,6 +2276,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
         set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
         set.bindingCount = count;
         set.pBindings = bindings;
+        *what = "vkCreateDescriptorSetLayout";
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
         if (result != VK_SUCCESS) return result;
     }
@@ -2264,6 +2289,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     info.pSetLayouts = &layout->set;
     info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
+    *what = "vkCreatePipelineLayout";
     return gpu->vk.vkCreatePipelineLayout(gpu->device, &info, NULL, &layout->pipeline);
 }
 
@@ -2274,7 +2300,8 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
 }
 
 // Layouts live as long as the device: there are few, one for each shape.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out) {
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out,
+                                    const char **what) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
@@ -2284,10 +2311,11 @@ static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kern
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
         if (layout == NULL) {
+            *what = "the allocation of a layout";
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
             layout->shape = kernel->shape;
-            result = spyi_vk_make_layout(gpu, layout);
+            result = spyi_vk_make_layout(gpu, layout, what);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
                 gpu->layouts = layout;
@@ -2348,17 +2376,19 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_unlock(&gpu->instance.message_lock);
 }
 
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
-                                      spyi_vk_kernel *kernel) {
+// `what` gets the name of the function that failed.
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
+                                      const char **what) {
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout);
+    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout, what);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(module_info);
     module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     module_info.codeSize = desc->code_size;
     module_info.pCode = (const uint32_t *)desc->code;
+    *what = "vkCreateShaderModule";
     result = gpu->vk.vkCreateShaderModule(gpu->device, &module_info, NULL, &module);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(info);
@@ -2368,6 +2398,7 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     info.stage.module = module;
     info.stage.pName = desc->entry;
     info.layout = kernel->layout;
+    *what = "vkCreateComputePipelines";
     result =
         gpu->vk.vkCreateComputePipelines(gpu->device, gpu->pipeline_cache, 1, &info, NULL, &kernel->pipeline);
     gpu->vk.vkDestroyShaderModule(gpu->device, module, NULL);
@@ -2377,7 +2408,7 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
 SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
                                          spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    const char *label = desc->label != NULL ? desc->label : desc->entry;
+    const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
     spyi_vk_kernel *kernel;
     VkResult result;
     uint32_t i;
@@ -2403,10 +2434,10 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';
     spyi_mutex_unlock(&gpu->instance.message_lock);
-    result = spyi_vk_make_pipeline(gpu, desc, kernel);
+    result = spyi_vk_make_pipeline(gpu, desc, kernel, &what);
     if (result != VK_SUCCESS) {
         spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
-        status = spyi_vk_fail(gpu, result, "vkCreateComputePipelines", error);
+        status = spyi_vk_fail(gpu, result, what, error);
         spyi_text_add(error, " for kernel '%s'", label);
         spyi_vk_add_message(gpu, error);
         return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;
@@ -2460,10 +2491,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     VkResult result;
     spy_status status;
     uint32_t i;
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
@@ -2945,12 +2973,13 @@ SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// The queue refused the batch, which is dropped. Its number must come all the same, or later waits would
-// hang.
-static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
+// The batch could not be ended, or the queue refused it twice: it is dropped, with calls that gave SPY_OK, which the error says.
+// Its number must come all the same, or later waits would hang.
+static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
     memset(&ignored, 0, sizeof ignored);
+    if (!gpu->lost && gpu->batch != NULL) spyi_vk_describe_dropped(gpu->batch, error);
     if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->submitted, UINT64_MAX, &ignored) == SPY_OK) {
         SPYI_VK_ZERO(info);
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
@@ -2959,6 +2988,23 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
         if (gpu->vk.vkSignalSemaphore(gpu->device, &info) != VK_SUCCESS) gpu->lost = true;
     }
     spyi_text_free(&ignored);
+}
+
+// A queue without memory leaves the batch as it was: when the work before it is done, there may be some again.
+static spy_status spyi_vk_submit_batch(spyi_vk_gpu *gpu, spyi_text *error) {
+    VkCommandBuffer commands = gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE;
+    spyi_text first;
+    spy_status status;
+    memset(&first, 0, sizeof first);
+    status = spyi_vk_queue_submit(gpu, gpu->queue, commands, &gpu->waits, &gpu->signals, &first);
+    if (status != SPY_OK && !gpu->lost &&
+        spyi_vk_wait_own(gpu, gpu->submitted, UINT64_MAX, &first) == SPY_OK) {
+        spyi_text_clear(&first);
+        status = spyi_vk_queue_submit(gpu, gpu->queue, commands, &gpu->waits, &gpu->signals, &first);
+    }
+    if (status != SPY_OK) spyi_text_add(error, "%s", spyi_text_str(&first));
+    spyi_text_free(&first);
+    return status;
 }
 
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
@@ -2970,10 +3016,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
         gpu->external_used = false;
         return SPY_OK;
     }
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->batch != NULL) {
         VkResult result;
         spyi_vk_close_labels(gpu);
@@ -2985,11 +3028,9 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
         signals->handles[signals->count] = gpu->timeline;
         signals->values[signals->count] = gpu->open;
         signals->count++;
-        status =
-            spyi_vk_queue_submit(gpu, gpu->queue, gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE,
-                                 &gpu->waits, signals, error);
+        status = spyi_vk_submit_batch(gpu, error);
     }
-    if (status != SPY_OK) spyi_vk_drop_batch(gpu);
+    if (status != SPY_OK) spyi_vk_drop_batch(gpu, error);
     gpu->waits.count = 0;
     signals->count = 0;
     gpu->batch = NULL;
@@ -3010,10 +3051,7 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
     VkSemaphoreWaitInfo info;
     VkResult result;
     uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->spins) {
         begin = spyi_time_ns();
         do {
@@ -3263,6 +3301,7 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
 SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
                                   uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.
     if (gpu->external != VK_NULL_HANDLE)
@@ -3387,6 +3426,7 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
     if (from->mapped != NULL) {
         status = spyi_vk_wait(base, after, UINT64_MAX, error);

@@ -182,6 +182,19 @@ SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 
+// >>memory that ran out
+// Allocations of this thread that have failed, by the functions below, of texts, names and objects; never goes down. Work that is made of many small
+// allocations (a kernel's text, a module's names) compares it before and after: with another number its result is
+// incomplete, and is thrown away as SPY_ERROR_OUT_OF_MEMORY, however well it looks.
+SPYI_FN uint32_t spyi_failed_allocations(void);
+SPYI_FN void spyi_note_failed_allocations(uint32_t count); // those of a thread that worked for this one
+// When another allocation has failed since `before`: replaces the text by "out of host memory" and gives that status.
+SPYI_FN spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error);
+// The process allocator's, whose memory goes to free(); the library calls no other.
+SPYI_FN void *spyi_malloc(size_t size);
+SPYI_FN void *spyi_calloc(size_t count, size_t size);
+SPYI_FN void *spyi_realloc(void *memory, size_t size);
+
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);

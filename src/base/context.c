@@ -2,6 +2,42 @@
 // memory.
 #include "base/inner.h"
 
+// >>memory that ran out
+
+static SPYI_THREAD_LOCAL uint32_t spyi_this_thread_failed;
+
+uint32_t spyi_failed_allocations(void) {
+    return spyi_this_thread_failed;
+}
+
+void spyi_note_failed_allocations(uint32_t count) {
+    spyi_this_thread_failed += count;
+}
+
+spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error) {
+    if (spyi_this_thread_failed == before) return status;
+    spyi_text_clear(error);
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+static void *spyi_noted(void *memory) {
+    if (!memory) spyi_note_failed_allocations(1);
+    return memory;
+}
+
+void *spyi_malloc(size_t size) {
+    return spyi_noted(malloc(size));
+}
+
+void *spyi_calloc(size_t count, size_t size) {
+    return spyi_noted(calloc(count, size));
+}
+
+void *spyi_realloc(void *memory, size_t size) {
+    return spyi_noted(realloc(memory, size));
+}
+
 // >>allocator
 
 // The library asks for 16 bytes of alignment and no more, which malloc() gives on 64-bit systems.
@@ -38,7 +74,7 @@ void *spyi_allocate(spyi_context *ctx, size_t size) {
     if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() says the same size
     memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
     if (memory) memset(memory, 0, size);
-    return memory;
+    return spyi_noted(memory);
 }
 
 void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size) {
@@ -49,7 +85,7 @@ void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t n
     if (new_size == 0) new_size = 1;
     moved = a.reallocate(memory, old_size, new_size, SPYI_ALIGNMENT, a.user_data);
     if (moved && new_size > old_size) memset((char *)moved + old_size, 0, new_size - old_size);
-    return moved;
+    return spyi_noted(moved);
 }
 
 void spyi_free(spyi_context *ctx, void *memory, size_t size) {

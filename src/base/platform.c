@@ -78,7 +78,7 @@ typedef struct spyi_thread_start_info {
 } spyi_thread_start_info;
 
 static spyi_thread_start_info *spyi_make_start_info(void (*func)(void *), void *arg) {
-    spyi_thread_start_info *info = (spyi_thread_start_info *)malloc(sizeof *info);
+    spyi_thread_start_info *info = (spyi_thread_start_info *)spyi_malloc(sizeof *info);
     if (info) {
         info->func = func;
         info->arg = arg;

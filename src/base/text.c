@@ -7,7 +7,7 @@ bool spyi_text_reserve(spyi_text *t, size_t more) {
     if (more >= SIZE_MAX / 2 - t->size) return false;
     if (t->size + more + 1 <= t->capacity) return true;
     while (capacity < t->size + more + 1) capacity *= 2;
-    data = (char *)realloc(t->data, capacity);
+    data = (char *)spyi_realloc(t->data, capacity);
     if (!data) return false;
     data[t->size] = 0;
     t->data = data;
@@ -69,7 +69,7 @@ char *spyi_strdup(const char *s) {
     char *copy;
     if (!s) return NULL;
     size = strlen(s) + 1;
-    copy = (char *)malloc(size);
+    copy = (char *)spyi_malloc(size);
     if (copy) memcpy(copy, s, size);
     return copy;
 }

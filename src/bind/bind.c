@@ -20,14 +20,16 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
     spyi_bound *b = &a->bound;
     if (b->node_count == a->node_capacity) {
         uint32_t capacity = a->node_capacity ? a->node_capacity * 2 : 16;
-        spyi_node *nodes = (spyi_node *)realloc(b->nodes, capacity * sizeof *nodes);
+        spyi_node *nodes = (spyi_node *)spyi_realloc(b->nodes, capacity * sizeof *nodes);
         if (!nodes) return -1;
         b->nodes = nodes;
         a->node_capacity = capacity;
     }
+    char *own_name = spyi_strdup(name);
+    if (!own_name) return -1;
     spyi_node *node = &b->nodes[b->node_count];
     memset(node, 0, sizeof *node);
-    node->name = spyi_strdup(name);
+    node->name = own_name;
     node->type = type;
     node->leaf = -1;
     node->in = in;
@@ -40,15 +42,17 @@ SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pa
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
         uint32_t capacity = a->leaf_capacity ? a->leaf_capacity * 2 : 16;
-        spyi_leaf *leaves = (spyi_leaf *)realloc(b->leaves, capacity * sizeof *leaves);
+        spyi_leaf *leaves = (spyi_leaf *)spyi_realloc(b->leaves, capacity * sizeof *leaves);
         if (!leaves) return NULL;
         b->leaves = leaves;
         a->leaf_capacity = capacity;
     }
+    char *own_path = spyi_strdup(path);
+    if (!own_path) return NULL;
     spyi_leaf *leaf = &b->leaves[b->leaf_count++];
     memset(leaf, 0, sizeof *leaf);
     leaf->value = value;
-    leaf->path = spyi_strdup(path);
+    leaf->path = own_path;
     leaf->type = type;
     leaf->element = type;
     leaf->in = in;
@@ -328,7 +332,7 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
 // The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
 static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
     char(*names)[16];
-    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);
     if (!fields) return NULL;
     names = (char(*)[16])(void *)(fields + count + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -404,7 +408,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     if (v->child_count > field_count) return spyi_too_many_fields(a, index, type, fields, field_count, path);
     bool constant = a->constant;
     const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
-    int32_t *children = (int32_t *)malloc((field_count + 1) * sizeof *children);
+    int32_t *children = (int32_t *)spyi_malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
     bool good = true;
@@ -773,6 +777,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         free(b->nodes[i].name);
         b->nodes[i] = b->nodes[node];
         b->nodes[i].name = spyi_strdup(name);
+        if (!b->nodes[i].name) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
     if (b->mode && !spyi_check_gradients(a, signature)) return false;
     return spyi_finish_maps(a);

@@ -82,7 +82,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     int chosen = 0;
     if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
         return false;
-    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
+    const spyi_type **types = (const spyi_type **)spyi_calloc(signature.param_count + 1, sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
@@ -193,9 +193,9 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     q.of_param = of_param;
     q.result = result;
     while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
-    q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
-    q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
-    q.fixed = (bool *)calloc(q.given + 1, sizeof *q.fixed);
+    q.views = (const spyi_type **)spyi_calloc(q.given + 1, sizeof *q.views);
+    q.consumed = (uint32_t *)spyi_calloc(q.given + 1, sizeof *q.consumed);
+    q.fixed = (bool *)spyi_calloc(q.given + 1, sizeof *q.fixed);
     bool found = false, possible = q.views && q.consumed && q.fixed;
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
@@ -227,8 +227,8 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
 static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     const spyi_signature *signature = &a->function->overloads.items[overload];
     uint32_t n = signature->param_count;
-    int32_t *of_param = (int32_t *)malloc((n + 1) * sizeof *of_param);
-    const spyi_type **types = (const spyi_type **)malloc((n + 1) * sizeof *types);
+    int32_t *of_param = (int32_t *)spyi_malloc((n + 1) * sizeof *of_param);
+    const spyi_type **types = (const spyi_type **)spyi_malloc((n + 1) * sizeof *types);
     int32_t result = -1;
     bool open = signature->generic;
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
@@ -300,7 +300,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         return SPY_ERROR_NOT_FOUND;
     }
     uint8_t *sizes =
-        (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
+        (uint8_t *)spyi_calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];

@@ -11,7 +11,7 @@ static bool spyi_key_room(spyi_values *values, size_t extra) {
     size_t needed = values->key_size + extra;
     if (SPYI_LIKELY(needed <= values->key_capacity)) return true;
     size_t capacity = needed * 2 < 512 ? 512 : needed * 2;
-    uint8_t *key = (uint8_t *)realloc(values->key, capacity);
+    uint8_t *key = (uint8_t *)spyi_realloc(values->key, capacity);
     if (!key) return false;
     values->key = key;
     values->key_capacity = (uint32_t)capacity;
@@ -171,7 +171,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         const spy_arg *arg = &args.items[i];
         if (values->count == values->capacity) {
             uint32_t capacity = values->capacity ? values->capacity * 2 : 32;
-            spyi_value *items = (spyi_value *)realloc(values->items, capacity * sizeof *items);
+            spyi_value *items = (spyi_value *)spyi_realloc(values->items, capacity * sizeof *items);
             if (!items) return SPY_ERROR_OUT_OF_MEMORY;
             values->items = items;
             values->capacity = capacity;
@@ -276,7 +276,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
             if (!grad) continue;
             if (end == values->capacity) {
                 uint32_t capacity = values->capacity * 2;
-                spyi_value *items = (spyi_value *)realloc(values->items, capacity * sizeof *items);
+                spyi_value *items = (spyi_value *)spyi_realloc(values->items, capacity * sizeof *items);
                 if (!items) return SPY_ERROR_OUT_OF_MEMORY;
                 values->items = items;
                 values->capacity = capacity;
@@ -308,7 +308,7 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
     }
     if (globals->count == globals->capacity) {
         uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
-        spy_arg *items = (spy_arg *)realloc(globals->items, capacity * sizeof *items);
+        spy_arg *items = (spy_arg *)spyi_realloc(globals->items, capacity * sizeof *items);
         if (!items) {
             globals->failed = true; // the call says so
             return SPY_ERROR_OUT_OF_MEMORY;

@@ -129,7 +129,7 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
     if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
     bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
     spyi_text_free(&prelude);
-    if (o->conformance_count) options->conformances = (char **)calloc(o->conformance_count, sizeof(char *));
+    if (o->conformance_count) options->conformances = (char **)spyi_calloc(o->conformance_count, sizeof(char *));
     good = good && (options->conformances || !o->conformance_count);
     for (size_t i = 0; i < o->conformance_count && good; i++) {
         options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
@@ -180,7 +180,7 @@ SPYI_FN spy_status spyi_options_keep(const spy_call_options *o, spyi_kept_option
     kept->given = true;
     kept->options = *o;
     kept->options.prelude = spyi_strdup(o->prelude);
-    char **conformances = (char **)calloc(o->conformance_count + 1, sizeof *conformances);
+    char **conformances = (char **)spyi_calloc(o->conformance_count + 1, sizeof *conformances);
     kept->options.conformances = (const char *const *)conformances;
     bool good = conformances && (kept->options.prelude || !o->prelude);
     for (size_t i = 0; good && i < o->conformance_count; i++)

@@ -78,7 +78,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
     size_t size = sizeof *plan->again + values->count * sizeof *plan->again->args, names = 0;
     for (uint32_t i = 0; i < values->count; i++)
         names += values->items[i].name ? strlen(values->items[i].name) + 1 : 0;
-    spyi_again *again = (spyi_again *)calloc(1, size + names);
+    spyi_again *again = (spyi_again *)spyi_calloc(1, size + names);
     if (!again) return; // the long way needs none
     again->args = (spyi_again_arg *)(again + 1);
     again->count = values->count;

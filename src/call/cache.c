@@ -6,7 +6,7 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
     if (!cache) return NULL;
     cache->max_plans = max_plans;
-    cache->values = (spyi_values *)calloc(1, sizeof *cache->values);
+    cache->values = (spyi_values *)spyi_calloc(1, sizeof *cache->values);
     cache->bucket_count = SPYI_LEAST_BUCKETS;
     while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS)
         cache->bucket_count *= 2;
@@ -29,33 +29,52 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
     }
 }
 
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
-                                const void *key, size_t key_size) {
-    spy_device *device = function->object.device;
+// The call's values out of the way of the calls that come meanwhile. false: out of memory.
+static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
     spyi_cache *cache = device->cache;
-    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)calloc(1, sizeof *others);
+    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
     if (!others) return false;
     cache->spare = others->next;
     others->next = NULL;
     memset(o, 0, sizeof *o);
-    o->outside.work = work;
-    o->outside.key = key;
-    o->outside.key_size = key_size;
     o->values = cache->values;
     cache->values = others;
     spyi_hold_tensors(o->values, true);
+    return true;
+}
+
+static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
+    spyi_cache *cache = device->cache;
+    spyi_hold_tensors(o->values, false);
+    cache->values->next = cache->spare;
+    cache->spare = cache->values;
+    cache->values = o->values;
+}
+
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    if (!spyi_values_aside(device, o)) return false;
+    o->outside.work = work;
+    o->outside.key = key;
+    o->outside.key_size = key_size;
     spyi_step_out(device, &o->outside, function->module);
     return true;
 }
 
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
     spy_device *device = function->object.device;
-    spyi_cache *cache = device->cache;
     spyi_step_in(device, &o->outside);
-    spyi_hold_tensors(o->values, false);
-    cache->values->next = cache->spare;
-    cache->spare = cache->values;
-    cache->values = o->values;
+    spyi_values_back(device, o);
+}
+
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    spyi_call_outside aside;
+    if (!spyi_is_under_way(device, work, key, key_size) || !spyi_values_aside(device, &aside)) return false;
+    spyi_await_work(device, function->module, work, key, key_size);
+    spyi_values_back(device, &aside);
+    return true;
 }
 
 // The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how

@@ -151,14 +151,16 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     spyi_values *values = device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
-    size_t size = out.size;
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
+    size_t size = strlen(all);
     if (text && capacity) {
         size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, spyi_text_str(&out), n);
+        memcpy(text, all, n);
         text[n] = 0;
     }
     spyi_text_free(&out);

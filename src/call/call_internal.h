@@ -152,6 +152,8 @@ typedef struct spyi_call_outside {
 SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
                                 size_t key_size);
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
+// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,

@@ -222,7 +222,7 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     spyi_feeds *feeds = f->feeds;
     if (feeds->count == f->capacity) {
         uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
-        spyi_feed *items = (spyi_feed *)realloc(feeds->items, capacity * sizeof *items);
+        spyi_feed *items = (spyi_feed *)spyi_realloc(feeds->items, capacity * sizeof *items);
         if (!items) return spyi_out_of_memory(f->error);
         feeds->items = items;
         f->capacity = capacity;
@@ -366,8 +366,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     }
     if (feeds->uniform_count == 0) return SPY_OK;
     // Host values may be copied with their padding.
-    feeds->data = (uint8_t *)calloc(size + 64, 1);
-    f->given = (uint8_t *)calloc(size + 64, 1);
+    feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
+    f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
     size = 0;
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {

@@ -60,7 +60,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
         return true;
     }
-    void *host = malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
     bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
     if (good) spyi_type_to_device(leaf->type, out, host, 1);
     free(host);

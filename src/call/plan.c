@@ -19,8 +19,9 @@ static spy_status spyi_cuda_kernel_check(const spy_function *function, const spy
 
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
-    spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
-    if (plan) plan->key = (uint8_t *)malloc(values->key_size);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_plan *plan = (spyi_plan *)spyi_calloc(1, sizeof *plan);
+    if (plan) plan->key = (uint8_t *)spyi_malloc(values->key_size);
     if (!plan || !plan->key) {
         free(plan);
         spyi_text_add(error, "out of host memory");
@@ -56,13 +57,15 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     }
     if (status == SPY_OK)
         plan->launch.leaves =
-            (spyi_launch_leaf *)calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
+            (spyi_launch_leaf *)spyi_calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
     if (status == SPY_OK && !plan->launch.leaves) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
+    status = spyi_check_allocations(failed, status, error);
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
+        free(plan->launch.leaves);
         free(plan->key);
         free(plan);
         return status;
@@ -77,9 +80,9 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
                                uint32_t short_size) {
     values->key_size = short_size;
     spyi_plan *redirect = spyi_cache_redirect(device, made->function, values);
-    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)calloc(values->count + 1, 1);
-    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)calloc(1, sizeof *fresh);
-    uint8_t *short_key = fresh ? (uint8_t *)malloc(short_size) : NULL;
+    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)spyi_calloc(values->count + 1, 1);
+    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)spyi_calloc(1, sizeof *fresh);
+    uint8_t *short_key = fresh ? (uint8_t *)spyi_malloc(short_size) : NULL;
     if (!redirect && !short_key) {
         free(sizes);
         free(fresh);
@@ -98,7 +101,7 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
         fresh->references = 1;
         spyi_cache_insert(device, fresh);
     }
-    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)realloc(made->key, values->key_size) : NULL;
+    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)spyi_realloc(made->key, values->key_size) : NULL;
     if (!key) return false;
     memcpy(key, values->key, values->key_size);
     memcpy(made->bound.sizes, sizes, values->count);
@@ -118,7 +121,7 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         return SPY_OK;
     }
     spyi_call_outside outside;
-    if (spyi_await_same_work(device, function->module, function, values->key, values->key_size)) {
+    if (spyi_call_await(function, function, values->key, values->key_size)) {
         values->key_size = short_size;
         return spyi_plan_get(function, values, plan, error);
     }
@@ -170,13 +173,14 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     if (!directory) return;
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s/%s.slang", directory, name);
-    bool good = spyi_file_write(path.data, source->data, source->size);
+    bool good = spyi_file_write(spyi_text_str(&path), source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
         bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
         size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
         spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
-        good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
+        good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
+                               code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -213,7 +217,7 @@ static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_entry *entry, co
 // The variant without a kernel: its text, and what packs its block but for a shader's.
 static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
                                      spyi_text *error) {
-    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
     *out = variant;
     if (!variant) {
         spyi_text_add(error, "out of host memory");
@@ -234,7 +238,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
     if (status != SPY_OK) return status;
     variant->uses =
-        (spyi_use *)calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
+        (spyi_use *)spyi_calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
     if (variant->uses) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -243,7 +247,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
-    spyi_twins *twins = (spyi_twins *)calloc(1, sizeof *twins);
+    spyi_twins *twins = (spyi_twins *)spyi_calloc(1, sizeof *twins);
     if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
     if (!twins || !twins->text) {
         free(twins);
@@ -307,6 +311,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spy_device *device = function->object.device;
     spyi_variant *variant;
     spyi_code code;
+    uint32_t failed = spyi_failed_allocations();
     spyi_entry own = function->entry; // with the places of this compilation
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
@@ -315,25 +320,29 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
+        status = spyi_check_allocations(failed, status, error); // half a text must not reach the compiler
+    }
+    if (status == SPY_OK) {
+        const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)
-            status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
-                                           &own, conformances, &code, error);
+            status = spyi_unit_compile_own(function->module->unit, spyi_text_str(&name),
+                                           spyi_text_str(source), entry, &own, conformances, &code, error);
         else
-            status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
-                                       &code, error);
-        spyi_dump(device, name.data, source, &code);
+            status = spyi_unit_compile(function->module->unit, spyi_text_str(&name), spyi_text_str(source),
+                                       entry, conformances, &code, error);
+        spyi_dump(device, spyi_text_str(&name), source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
         if (status == SPY_ERROR_COMPILE && !spyi_diagnose(function, error, &status))
-            spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+            spyi_text_add(error, "\nin the generated kernel:\n%s", spyi_text_str(source));
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
-        desc.label = name.data;
+        desc.label = spyi_text_str(&name);
         desc.code = code.data;
         desc.code_size = code.size;
         desc.entry = entry;
@@ -345,13 +354,14 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
         desc.uniform_places = code.inputs.uniform_place;
-        spyi_text_add(&step, "pipeline %s", name.data);
-        spyi_step(&device->ctx, step.data, false);
+        spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
+        spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
-        spyi_step(&device->ctx, step.data, true);
+        spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);
     }
+    status = spyi_check_allocations(failed, status, error);
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
@@ -382,7 +392,7 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_variant **variants =
-        (spyi_variant **)realloc(plan->variants, (plan->variant_count + 1) * sizeof *plan->variants);
+        (spyi_variant **)spyi_realloc(plan->variants, (plan->variant_count + 1) * sizeof *plan->variants);
     if (!variants) {
         spyi_variant_free(device, variant);
         spyi_text_add(error, "out of host memory");
@@ -410,7 +420,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         plan->launch.pass = 0;
         plan->launch.finishes = false;
     }
-    if (!stay && spyi_await_same_work(device, function->module, plan, &key, size)) {
+    if (!stay && spyi_call_await(function, plan, &key, size)) {
         *left = true;
         return SPY_OK;
     }

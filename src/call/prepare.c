@@ -80,8 +80,8 @@ static void spyi_free_copies(spyi_values *values) {
 
 static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     uint32_t count = from->count + from->global_count + from->grad_count;
-    to->items = (spyi_value *)calloc(count + 1, sizeof *to->items);
-    to->key = (uint8_t *)malloc(from->key_size);
+    to->items = (spyi_value *)spyi_calloc(count + 1, sizeof *to->items);
+    to->key = (uint8_t *)spyi_malloc(from->key_size);
     if (!to->items || !to->key) return false;
     to->capacity = count;
     to->count = from->count;
@@ -99,7 +99,7 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
         copy->arg = NULL;
         copy->name = spyi_strdup(v->name);
         copy->cast = spyi_strdup(v->cast);
-        int8_t *map = (int8_t *)malloc(SPY_MAX_RANK);
+        int8_t *map = (int8_t *)spyi_malloc(SPY_MAX_RANK);
         if (map) memcpy(map, v->map, v->map_count);
         copy->map = map;
         good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
@@ -111,7 +111,7 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             copy->dims = to->items[same].dims;
         } else if (v->tensor) {
             const spy_tensor *beside = to->items[spyi_first_of_storage(from, i)].tensor;
-            spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
+            spyi_snapshot *snapshot = (spyi_snapshot *)spyi_malloc(sizeof *snapshot);
             good = good && snapshot;
             if (!snapshot) continue;
             spyi_snapshot_take(&snapshot->value, v->tensor);
@@ -125,7 +125,7 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             copy->tensor = &snapshot->value.tensor;
             copy->dims = snapshot->value.tensor.shape.dims;
         } else if (v->dims) {
-            int64_t *dims = (int64_t *)malloc(SPY_MAX_RANK * sizeof *dims);
+            int64_t *dims = (int64_t *)spyi_malloc(SPY_MAX_RANK * sizeof *dims);
             if (dims) memcpy(dims, v->dims, v->rank * sizeof *dims);
             copy->dims = dims;
             good = good && dims;

@@ -68,7 +68,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     memset(&made, 0, sizeof made);
     r.bound = b;
     r.values = values;
-    r.bindings = (spy_binding *)calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+    r.bindings = (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);
@@ -77,7 +77,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
         spyi_resolve_node(&r, &b->nodes[i], "", 0);
     made.binding_count = r.count;
     size_t head = spyi_align(sizeof made, 16), table = r.count * sizeof *r.bindings;
-    char *block = r.strings.size == r.size ? (char *)malloc(head + table + r.size) : NULL;
+    char *block = r.strings.size == r.size ? (char *)spyi_malloc(head + table + r.size) : NULL;
     if (block) {
         spy_binding *bindings = (spy_binding *)(void *)(block + head);
         char *strings = block + head + table;

@@ -45,7 +45,7 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     spy_dtype to = spyi_leaf_scalar(leaf), from = v->type->scalar;
     void *converted = NULL;
     if (leaf->in && to != from) {
-        converted = malloc((size_t)count * spyi_scalar_size(to) + 1);
+        converted = spyi_malloc((size_t)count * spyi_scalar_size(to) + 1);
         if (!converted) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -218,7 +218,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
-        uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
+        uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;

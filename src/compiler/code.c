@@ -21,7 +21,7 @@ static void spyi_code_patch_source(uint32_t *words, size_t count) {
 static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     enum { NAME = 5, TYPE_STRUCT = 30, FUNCTION = 54 };
     if (count < 5 || words[0] != 0x07230203u || words[3] > count * 4) return count;
-    uint8_t *is_struct = (uint8_t *)calloc(words[3] + 1, 1);
+    uint8_t *is_struct = (uint8_t *)spyi_calloc(words[3] + 1, 1);
     if (!is_struct) return count;
     size_t to = 5;
     for (int pass = 0; pass < 2; pass++) {
@@ -85,12 +85,12 @@ bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
     if (spyi_literals_find(literals, hash)) return true;
     if (literals->count == literals->capacity) {
         uint32_t capacity = literals->capacity ? literals->capacity * 2 : 16;
-        spyi_literal *items = (spyi_literal *)realloc(literals->items, capacity * sizeof *items);
+        spyi_literal *items = (spyi_literal *)spyi_realloc(literals->items, capacity * sizeof *items);
         if (!items) return false;
         literals->items = items;
         literals->capacity = capacity;
     }
-    char *copy = (char *)malloc(size + 1);
+    char *copy = (char *)spyi_malloc(size + 1);
     if (!copy) return false;
     memcpy(copy, text, size);
     copy[size] = 0;
@@ -185,7 +185,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
-        code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
+        code->data = spyi_malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
@@ -258,7 +258,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_result result =
         holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
-    spyi_sl_component **parts = (spyi_sl_component **)calloc(
+    spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
     bool conforming = parts != NULL; // conformances come first: they are ours to release

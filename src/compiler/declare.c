@@ -686,7 +686,7 @@ static void spyi_sl_ask_declare(spyi_unit *unit, spyi_sl_live *live, void *conte
 }
 
 spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
-    spyi_declarations *to = (spyi_declarations *)calloc(1, sizeof *to);
+    spyi_declarations *to = (spyi_declarations *)spyi_calloc(1, sizeof *to);
     if (!to) return NULL;
     if (spyi_sl_ask(unit, 1, "list declarations", spyi_sl_ask_declare, to, NULL) == SPY_OK && !to->failed)
         return to;

@@ -11,7 +11,7 @@ void *spyi_sl_take(spyi_declarations *to, size_t size) {
     size = spyi_align(size ? size : 1, 16);
     if (!block || block->size - block->used < size) {
         size_t room = size > SPYI_SL_BLOCK_SIZE ? size : (size_t)SPYI_SL_BLOCK_SIZE;
-        block = (spyi_sl_block *)calloc(1, header + room);
+        block = (spyi_sl_block *)spyi_calloc(1, header + room);
         if (!block) {
             to->failed = true;
             return NULL;
@@ -42,7 +42,7 @@ const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text) {
 bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size) {
     if (count < *capacity) return true;
     uint32_t more = *capacity ? *capacity * 2 : 16;
-    void *grown = realloc(*items, more * item_size);
+    void *grown = spyi_realloc(*items, more * item_size);
     if (!grown) return false;
     *items = grown;
     *capacity = more;
@@ -312,7 +312,7 @@ static void spyi_sl_info_sizes(const spyi_type *type, spy_type_info *info) {
 static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
     if (id < to->by_id_count) return true;
     uint32_t count = (id + 64) * 2;
-    spy_type_info **grown = (spy_type_info **)realloc((void *)to->by_id, count * sizeof *grown);
+    spy_type_info **grown = (spy_type_info **)spyi_realloc((void *)to->by_id, count * sizeof *grown);
     if (!grown) return false;
     memset((void *)(grown + to->by_id_count), 0, (count - to->by_id_count) * sizeof *grown);
     to->by_id = grown;

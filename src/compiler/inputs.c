@@ -38,9 +38,9 @@ static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind,
     spyi_inputs *p = w->inputs;
     if (p->count == w->capacity) {
         uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
-        spyi_input *items = (spyi_input *)realloc(p->items, capacity * sizeof *items);
+        spyi_input *items = (spyi_input *)spyi_realloc(p->items, capacity * sizeof *items);
         if (items) p->items = items;
-        spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
+        spyi_sl_binding *bindings = (spyi_sl_binding *)spyi_realloc(w->bindings, capacity * sizeof *bindings);
         if (bindings) w->bindings = bindings;
         w->failed = w->failed || !items || !bindings;
         if (w->failed) return NULL;
@@ -373,7 +373,7 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     spyi_sl_component *composite = NULL, *linked = NULL;
     spyi_sl_binding *bindings = NULL;
     spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(live->link_count + 1, sizeof(spyi_sl_component *));
+        (spyi_sl_component **)spyi_calloc(live->link_count + 1, sizeof(spyi_sl_component *));
     if (!parts) return false;
     parts[0] = (spyi_sl_component *)live->module;
     for (uint32_t i = 0; i < live->link_count; ++i) parts[i + 1] = live->links[i];

@@ -100,7 +100,7 @@ spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live, const spyi_ty
     if (!type || type->kind == SPYI_TYPE_VOID) return NULL;
     if (type->id >= live->by_id_count) {
         uint32_t count = (type->id + 64) * 2;
-        spyi_sl_type **grown = (spyi_sl_type **)realloc((void *)live->by_id, count * sizeof *grown);
+        spyi_sl_type **grown = (spyi_sl_type **)spyi_realloc((void *)live->by_id, count * sizeof *grown);
         if (!grown) return NULL;
         memset((void *)(grown + live->by_id_count), 0, (count - live->by_id_count) * sizeof *grown);
         live->by_id = grown;
@@ -120,7 +120,7 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
     if (live->known_count * 2 >= live->known_capacity) {
         spyi_sl_known *old = live->known;
         uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
-        spyi_sl_known *grown = (spyi_sl_known *)calloc(capacity, sizeof *grown);
+        spyi_sl_known *grown = (spyi_sl_known *)spyi_calloc(capacity, sizeof *grown);
         if (!grown) return; // only a cache
         live->known = grown;
         live->known_capacity = capacity;
@@ -209,7 +209,7 @@ static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, s
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     unsigned count = lib->spReflectionType_GetFieldCount(slang);
-    spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
+    spyi_field *fields = (spyi_field *)spyi_calloc(count + 1, sizeof *fields);
     bool named = fields != NULL;
     for (unsigned i = 0; i < count && named; ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
@@ -242,7 +242,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     // Tuple and its like have a layout with fields that the type does not list.
     if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
         return spyi_type_other(types, name);
-    spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
+    spyi_field *fields = (spyi_field *)spyi_calloc(count + 1, sizeof *fields);
     bool named = fields != NULL, plain = true;
     size_t end = 0;
     for (unsigned i = 0; i < count && named; ++i) {
@@ -302,6 +302,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     const spyi_type *type = NULL;
+    uint32_t failed = spyi_failed_allocations();
     if (!slang) return spyi_type_other(types, "?");
     if (live->known_count) {
         const spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
@@ -367,7 +368,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     }
     if (!type) type = spyi_type_other(types, name);
     spyi_text_free(&text);
-    spyi_sl_known_add(live, slang, type);
+    if (spyi_failed_allocations() == failed) spyi_sl_known_add(live, slang, type);
     return type;
 }
 
@@ -535,7 +536,7 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     out->callee = constructed ? SPYI_CALLEE_CONSTRUCTOR : method ? SPYI_CALLEE_METHOD : SPYI_CALLEE_FUNCTION;
     out->spelling = spyi_strdup(constructed ? out->result->name : method ? last : name);
     unsigned count = lib->spReflectionFunction_GetParameterCount(function);
-    out->params = (spyi_param *)calloc(count + 2, sizeof *out->params);
+    out->params = (spyi_param *)spyi_calloc(count + 2, sizeof *out->params);
     spyi_text text = { NULL, 0, 0 };
     if (!constructed) spyi_text_add(&text, "%s ", out->result->display);
     spyi_text_add(&text, "%.*s(",
@@ -620,7 +621,7 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     spyi_sl_type *constructed = NULL;
     spyi_sl_function *found = spyi_sl_find_function(unit, live, f->name, &constructed);
     uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0;
-    out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
+    out->items = (spyi_signature *)spyi_calloc(count + 1, sizeof *out->items);
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);

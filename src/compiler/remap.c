@@ -57,7 +57,7 @@ static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t mem
         if (s->uses[i].variable == variable && s->uses[i].member == member) return;
     if (s->use_count == s->use_capacity) {
         uint32_t capacity = s->use_capacity ? s->use_capacity * 2 : 32;
-        spyi_code_use *uses = (spyi_code_use *)realloc(s->uses, capacity * sizeof *uses);
+        spyi_code_use *uses = (spyi_code_use *)spyi_realloc(s->uses, capacity * sizeof *uses);
         s->failed = s->failed || !uses;
         if (!uses) return;
         s->uses = uses;
@@ -123,7 +123,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
 static bool spyi_code_scan_words(spyi_code_scan *s) {
     if (s->count < 5 || s->words[0] != 0x07230203u || s->words[3] > s->count * 4) return false;
     s->id_count = s->words[3] + 1;
-    s->ids = (spyi_code_id *)malloc(s->id_count * sizeof *s->ids);
+    s->ids = (spyi_code_id *)spyi_malloc(s->id_count * sizeof *s->ids);
     if (!s->ids) return false;
     memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
     for (size_t i = 5; i < s->count;) {

@@ -41,7 +41,7 @@ typedef struct spyi_sl_resolving {
 static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_sl_resolving *r = (spyi_sl_resolving *)context;
     uint32_t count = r->count;
-    spyi_sl_type **slang_types = (spyi_sl_type **)calloc(count + 1, sizeof(spyi_sl_type *));
+    spyi_sl_type **slang_types = (spyi_sl_type **)spyi_calloc(count + 1, sizeof(spyi_sl_type *));
     spyi_sl_type *constructed = NULL;
     spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, r->name, &constructed) : NULL;
     uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;

@@ -232,7 +232,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     c.count = *count;
     if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
     c.bound = c.words[3];
-    c.ids = (spyi_saved_id *)calloc(c.bound + 1, sizeof *c.ids);
+    c.ids = (spyi_saved_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     if (!c.ids) return false;
     if (!spyi_saved_read(&c)) {
         free(c.ids);
@@ -247,7 +247,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
         total += spyi_saved_write(&c, c.words + i, &found, NULL);
     bool clear = !found.unclear && !(found.wrong && found.right);
-    uint32_t *out = found.wrong && clear ? (uint32_t *)malloc((total + room) * sizeof *out) : NULL;
+    uint32_t *out = found.wrong && clear ? (uint32_t *)spyi_malloc((total + room) * sizeof *out) : NULL;
     if (out) {
         size_t at = 5;
         memcpy(out, c.words, 5 * sizeof *out);
@@ -305,7 +305,7 @@ static const char *spyi_saved_text_begin(const char *body, const spyi_saved_grou
 static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
     char *from = groups[0].from;
     size_t size = (size_t)(groups[depth - 1].from + groups[depth - 1].size - from), at = 0;
-    char *copy = (char *)malloc(size);
+    char *copy = (char *)spyi_malloc(size);
     if (!copy) return;
     for (uint32_t i = depth; i-- > 0; at += groups[i].size) memcpy(copy + at, groups[i].from, groups[i].size);
     memcpy(from, copy, size);

@@ -6,7 +6,7 @@
 // >>small helpers
 
 static char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
-    char **copy = (char **)calloc(count ? count : 1, sizeof *copy);
+    char **copy = (char **)spyi_calloc(count ? count : 1, sizeof *copy);
     for (size_t i = 0; copy && i < count; ++i) copy[i] = spyi_strdup(strings[i] ? strings[i] : "");
     return copy;
 }
@@ -44,12 +44,12 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
         spyi_text_free(&text);
         text = with;
     }
-    for (char *p = text.data; *p; ++p) {
+    for (char *p = text.data; p && *p; ++p) {
         bool word =
             (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
         if (!word) *p = '_';
     }
-    char *result = spyi_strdup(text.data);
+    char *result = spyi_strdup(text.data); // NULL: out of memory
     spyi_text_free(&text);
     return result;
 }
@@ -185,8 +185,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
     target.compilerOptionEntryCount = option_count;
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
-    const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 3, sizeof *macros);
+    const char **paths = (const char **)spyi_calloc(most, sizeof *paths);
+    spyi_sl_macro *macros = (spyi_sl_macro *)spyi_calloc(unit->define_count + 3, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -283,15 +283,19 @@ static spyi_sl_module *spyi_sl_load_stored(spyi_sl_live *live, const spyi_sl_sto
     return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
+static void spyi_sl_stored_clear(spyi_sl_stored *stored) {
+    free(stored->name);
+    free(stored->path);
+    free(stored->data);
+    memset(stored, 0, sizeof *stored);
+}
+
 static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        free(stored[i].name);
-        free(stored[i].path);
-        free(stored[i].data);
-    }
+    for (size_t i = 0; i < count; ++i) spyi_sl_stored_clear(&stored[i]);
     free(stored);
 }
 
+// All of it, or nothing.
 static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     spyi_sl_blob *blob = NULL;
     if (module->v->serialize(module, &blob) < 0 || !blob) return false;
@@ -299,11 +303,13 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
     stored->name = spyi_strdup(name ? name : "");
     stored->path = spyi_strdup(path ? path : "");
-    stored->data = malloc(size ? size : 1);
+    stored->data = spyi_malloc(size ? size : 1);
     stored->size = size;
     if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
     spyi_sl_blob_free(&blob);
-    return stored->data != NULL;
+    bool whole = stored->name && stored->path && stored->data;
+    if (!whole) spyi_sl_stored_clear(stored);
+    return whole;
 }
 
 // The next sessions get the embedded modules that this one has compiled in serialized form.
@@ -324,7 +330,7 @@ static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *sess
 static bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
-    spyi_sl_stored *stored = (spyi_sl_stored *)calloc(unit->module_count + 1, sizeof *stored);
+    spyi_sl_stored *stored = (spyi_sl_stored *)spyi_calloc(unit->module_count + 1, sizeof *stored);
     size_t kept = 0;
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
@@ -373,7 +379,7 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
 // The unit's conformances as parts of programs. On failure `messages` says which one is none.
 static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
     live->conformances =
-        (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
+        (spyi_sl_component **)spyi_calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
     for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
         spyi_sl_component *made = spyi_sl_conformance(unit, live, unit->conformances[i], messages);
         if (!made) return false;
@@ -399,7 +405,8 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
 // A session with the unit's modules: from `content`, or from what is stored when that is NULL.
 static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                        spyi_text *messages) {
-    spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_sl_live *live = (spyi_sl_live *)spyi_calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
     if (!live) return NULL;
     spyi_sl_live_opened(live);
@@ -407,7 +414,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
     live->files.compiler = unit->compiler;
     live->files.loading = loading;
     live->files.session = live->session = spyi_sl_open_session(unit, &live->files);
-    live->links = (spyi_sl_component **)calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
+    live->links = (spyi_sl_component **)spyi_calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
     if (!live->session || !live->links) {
         spyi_text_add(messages, "the Slang compiler cannot make a session");
         spyi_sl_live_close(live);
@@ -442,7 +449,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
         return NULL;
     }
     spyi_sl_note_externs(unit, live);
-    if (!spyi_sl_conform(unit, live, messages)) {
+    // Without memory a folder or a macro may be missing.
+    if (!spyi_sl_conform(unit, live, messages) || spyi_failed_allocations() != failed) {
         spyi_sl_live_close(live);
         return NULL;
     }
@@ -474,7 +482,8 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
 // >>compilers
 
 spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
-    spyi_compiler *c = (spyi_compiler *)calloc(1, sizeof *c);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_compiler *c = (spyi_compiler *)spyi_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->ctx = ctx;
     c->types = types;
@@ -483,13 +492,17 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
     c->print = desc->print;
     if (desc->bounds_record)
         snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
                  (unsigned long long)desc->bounds_record);
+    if (spyi_failed_allocations() != failed) {
+        spyi_compiler_destroy(c);
+        return NULL;
+    }
     return c;
 }
 
@@ -534,7 +547,7 @@ static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
 // The names of the modules that came with the unit: later ones come with kernels, and are none of its own.
 static void spyi_sl_note_imports(spyi_unit *unit) {
     spyi_sl_session *session = unit->live->session;
-    unit->imports = (char **)calloc(unit->module_count + 1, sizeof *unit->imports);
+    unit->imports = (char **)spyi_calloc(unit->module_count + 1, sizeof *unit->imports);
     for (size_t i = 0; unit->imports && i < unit->module_count; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
         unit->imports[i] = m ? spyi_strdup(m->v->getName(m)) : NULL;
@@ -566,7 +579,8 @@ static void spyi_unit_free(spyi_unit *unit) {
 }
 
 static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *desc) {
-    spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_unit *unit = (spyi_unit *)spyi_calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
     unit->serial = (uint32_t)spyi_atomic_add(&compiler->unit_count, 1);
@@ -583,14 +597,14 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
                         desc->source_size ? desc->source_size : strlen(desc->source));
     spyi_text path = { NULL, 0, 0 };
     if (desc->path) spyi_text_add(&path, "%s", desc->path);
-    else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
+    else if (unit->name) spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
     unit->trusted = desc->trusted;
     unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
-    unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
+    unit->defines = (spy_define *)spyi_calloc(desc->define_count + 1, sizeof *unit->defines);
     for (size_t i = 0; unit->defines && i < desc->define_count; ++i) {
         unit->defines[i].name = spyi_strdup(desc->defines[i].name ? desc->defines[i].name : "");
         unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
@@ -598,11 +612,15 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     }
     unit->conformances = spyi_sl_copy_strings(desc->conformances, desc->conformance_count);
     unit->conformance_count = unit->conformances ? desc->conformance_count : 0;
-    unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
+    unit->links = (spyi_unit **)spyi_calloc(desc->link_count + 1, sizeof(spyi_unit *));
     for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
         unit->links[i] = desc->link[i];
         spyi_atomic_add(&unit->links[i]->references, 1);
         unit->link_count = i + 1;
+    }
+    if (spyi_failed_allocations() != failed) {
+        spyi_unit_release(unit);
+        return NULL;
     }
     return unit;
 }
@@ -669,8 +687,10 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     spyi_unit_opening o;
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
     if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
+    status = spyi_check_allocations(failed, status, error); // libslang must not see half a text
     if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
@@ -700,7 +720,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     spyi_text_free(&o.messages);
     spyi_text_free(&o.error);
     spyi_text_free(&step);
-    return status;
+    return spyi_check_allocations(failed, status, error);
 }
 
 spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,

@@ -33,7 +33,7 @@ static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
         if (strcmp(unit->watched[i].path, path) == 0) return;
     if (unit->watched_count % 16 == 0) {
         spyi_sl_watched *grown =
-            (spyi_sl_watched *)realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
+            (spyi_sl_watched *)spyi_realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
         if (!grown) return; // one file less to notice
         unit->watched = grown;
     }
@@ -164,7 +164,7 @@ spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_tex
                                                           : c->include_paths[i - unit->include_path_count];
         spyi_text_clear(&at);
         spyi_text_add(&at, "%s/%s", folder, path);
-        if (spyi_source_read(c, loading, at.data, out)) {
+        if (at.size && spyi_source_read(c, loading, at.data, out)) {
             free(unit->path);
             unit->path = at.data;
             spyi_text_free(error);

@@ -74,8 +74,19 @@ static void spyi_type_free_parts(spyi_type *type) {
     free((void *)(uintptr_t)type->display);
 }
 
-// The type in the table that equals `made`, whose strings and fields this takes.
+// Whether memory sufficed for all of its strings.
+static bool spyi_type_is_whole(const spyi_type *type) {
+    bool whole = type->name && type->display;
+    for (uint32_t i = 0; whole && i < type->field_count; ++i) whole = type->fields[i].name != NULL;
+    return whole;
+}
+
+// The type in the table that equals `made`, whose strings and fields this takes; void when memory ran out.
 static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
+    if (!spyi_type_is_whole(made)) {
+        spyi_type_free_parts(made);
+        return types->void_type;
+    }
     uint64_t hash = spyi_hash(made->name, strlen(made->name), (uint64_t)made->kind);
     spyi_mutex_lock(&types->lock);
     spyi_type_node **bucket = &types->buckets[hash % SPYI_TYPE_BUCKETS];
@@ -83,7 +94,7 @@ static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
     while (node && (node->hash != hash || !spyi_type_same(&node->type, made))) node = node->next;
     bool found = node != NULL;
     if (!found) {
-        node = (spyi_type_node *)calloc(1, sizeof *node);
+        node = (spyi_type_node *)spyi_calloc(1, sizeof *node);
         if (node) {
             node->type = *made;
             node->type.id = ++types->next_id;
@@ -108,7 +119,8 @@ static spyi_type spyi_type_blank(spyi_type_kind kind) {
 // >>making types
 
 spyi_types *spyi_types_create(spyi_target target) {
-    spyi_types *types = (spyi_types *)calloc(1, sizeof *types);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_types *types = (spyi_types *)spyi_calloc(1, sizeof *types);
     if (!types) return NULL;
     types->target = target;
     spyi_mutex_init(&types->lock);
@@ -129,6 +141,10 @@ spyi_types *spyi_types_create(spyi_target target) {
         types->scalars[i] = spyi_type_intern(types, &t);
     }
     types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    if (spyi_failed_allocations() != failed) {
+        spyi_types_destroy(types);
+        return NULL;
+    }
     return types;
 }
 
@@ -206,7 +222,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
     else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
     if (!plain) { // unsized, empty, too large, or of something without a layout
-        const spyi_type *other = spyi_type_other(types, text.data);
+        const spyi_type *other = spyi_type_other(types, spyi_text_str(&text));
         spyi_text_free(&text);
         return other;
     }
@@ -233,7 +249,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
 const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                   uint32_t count, size_t device_size, size_t device_align) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
-    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
     // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
@@ -316,7 +332,7 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
 const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name && *name ? name : "?");
-    t.display = spyi_readable_name(types, t.name);
+    if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
     return spyi_type_intern(types, &t);
 }
@@ -324,7 +340,7 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
 const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                   uint32_t count) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
-    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
     t.display = spyi_readable_name(types, name);

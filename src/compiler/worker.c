@@ -24,6 +24,7 @@ typedef struct spyi_sl_task { // on its caller's stack
     void (*func)(void *context);
     void *context;
     bool done;
+    uint32_t failed; // allocations on the worker's thread
 } spyi_sl_task;
 
 struct spyi_sl_worker {
@@ -41,6 +42,7 @@ struct spyi_sl_worker {
     bool threw;                 // ... and the thread does not come back
     void (*ask)(void *context); // what the caller's thread is to do for the worker; NULL: nothing
     void *asked;
+    uint32_t ask_failed; // allocations meanwhile
     spyi_sl_live *closing; // sessions to be closed
     spyi_sl_live *opening; // a session whose modules are being loaded
     uint32_t lives;        // sessions that are open
@@ -129,9 +131,11 @@ static void spyi_sl_work(void *arg) {
         spyi_sl_task *task = w->task;
         if (task && !task->done) {
             spyi_mutex_unlock(&w->lock);
+            uint32_t failed = spyi_failed_allocations();
             spyi_sl_perform(w, task);
             spyi_mutex_lock(&w->lock);
             if (w->lost) break; // the task is gone
+            task->failed = spyi_failed_allocations() - failed;
             task->done = true;
             spyi_signal_all(&w->told);
         } else if (w->ending && !w->closing) {
@@ -195,7 +199,9 @@ void spyi_sl_on_caller(void (*func)(void *context), void *context) {
     w->ask = func;
     spyi_signal_all(&w->told);
     while (w->ask) spyi_signal_wait(&w->wake, &w->lock);
+    uint32_t failed = w->ask_failed;
     spyi_mutex_unlock(&w->lock);
+    spyi_note_failed_allocations(failed);
 }
 
 spyi_sl_global *spyi_sl_global_session(void) {
@@ -256,7 +262,7 @@ static void spyi_sl_worker_end(spyi_sl_worker *w) {
 }
 
 static spyi_sl_worker *spyi_sl_worker_start(const spyi_sl_library *library) {
-    spyi_sl_worker *w = (spyi_sl_worker *)calloc(1, sizeof *w);
+    spyi_sl_worker *w = (spyi_sl_worker *)spyi_calloc(1, sizeof *w);
     if (!w) return NULL;
     spyi_mutex_init(&w->lock);
     spyi_signal_init(&w->wake);
@@ -348,8 +354,11 @@ static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wai
     while (!task->done && !w->lost && !(w->away && spyi_sl_gives_up(wait))) {
         if (w->ask) {
             spyi_mutex_unlock(&w->lock);
+            uint32_t failed = spyi_failed_allocations();
             w->ask(w->asked);
+            failed = spyi_failed_allocations() - failed;
             spyi_mutex_lock(&w->lock);
+            w->ask_failed = failed;
             w->ask = NULL;
             spyi_signal_all(&w->wake);
         } else {
@@ -429,6 +438,7 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
     task.func = func;
     task.context = context;
     task.done = false;
+    task.failed = 0;
     spy_status status = SPY_OK;
     while (status == SPY_OK && !task.done) {
         spyi_sl_worker *w = spyi_sl_worker_now(compiler->library, what, error);
@@ -447,6 +457,7 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
             status = spyi_sl_say_left(&wait, threw, began, error);
         spyi_sl_worker_drop(w);
     }
+    spyi_note_failed_allocations(task.failed);
     if (wait.blocked) spyi_block(compiler->ctx, false);
     if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
     spyi_text_free(&ignored);

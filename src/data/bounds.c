@@ -70,7 +70,7 @@ static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const cha
             return i + 1;
     if (b->count == b->capacity) {
         uint32_t capacity = b->capacity ? b->capacity * 2 : 64;
-        spyi_site *sites = (spyi_site *)realloc(b->sites, capacity * sizeof *sites);
+        spyi_site *sites = (spyi_site *)spyi_realloc(b->sites, capacity * sizeof *sites);
         if (!sites) return 0;
         b->sites = sites;
         b->capacity = capacity;

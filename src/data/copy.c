@@ -54,7 +54,7 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     if (t->contiguous && size > SPYI_FILL_BYTES)
         count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
     char *some = NULL;
-    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)malloc((size_t)count * host_stride);
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)spyi_malloc((size_t)count * host_stride);
     if (!some) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -84,7 +84,7 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
     spy_tensor once = spyi_without_repeats(tensor), *t = &once;
     size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
     if (t->element_count == 0) return SPY_OK;
-    char *host = (char *)calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
+    char *host = (char *)spyi_calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
     if (!host) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -127,7 +127,7 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
 
 // One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
 static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
-    *element = (char *)calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
+    *element = (char *)spyi_calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
     if (!*element) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -224,8 +224,8 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     size_t count = (size_t)to->element_count;
     size_t from_size = count * spyi_type_host_stride(from->type),
            to_size = count * spyi_type_host_stride(to->type);
-    char *data = (char *)malloc(from_size), *converted = data;
-    if (data && from->type != to->type) converted = (char *)malloc(to_size);
+    char *data = (char *)spyi_malloc(from_size), *converted = data;
+    if (data && from->type != to->type) converted = (char *)spyi_malloc(to_size);
     spy_status status = SPY_OK;
     if (!data || !converted) {
         spyi_text_add(error, "out of host memory");

@@ -401,8 +401,8 @@ static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t firs
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
     size_t size = spyi_type_host_stride(tensor->type);
     bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
-    char *data = some ? (char *)calloc((size_t)count + 1, size) : NULL;
-    bool *written = some ? (bool *)calloc((size_t)count + 1, sizeof *written) : NULL;
+    char *data = some ? (char *)spyi_calloc((size_t)count + 1, size) : NULL;
+    bool *written = some ? (bool *)spyi_calloc((size_t)count + 1, sizeof *written) : NULL;
     if (!range || !data || !written) {
         free(data);
         free(written);

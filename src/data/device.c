@@ -203,20 +203,18 @@ SPYI_FN void spyi_await(spy_device *device, int32_t seen) {
     spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
 }
 
-static bool spyi_same_work(const spyi_outside *o, const void *work, const void *key, size_t key_size) {
-    return o->work == work && o->key_size == key_size && memcmp(o->key, key, key_size) == 0;
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size) {
+    const spyi_outside *o = device->outside;
+    while (o && (o->work != work || o->key_size != key_size || memcmp(o->key, key, key_size) != 0)) o = o->next;
+    return o != NULL;
 }
 
-SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
-                                  size_t key_size) {
+SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                             size_t key_size) {
     spyi_outside waiting;
-    bool waited = false;
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
-        const spyi_outside *o = device->outside;
-        while (o && !spyi_same_work(o, work, key, key_size)) o = o->next;
-        if (!o) return waited;
-        waited = true;
+        if (!spyi_is_under_way(device, work, key, key_size)) return;
         memset(&waiting, 0, sizeof waiting);
         waiting.thread = spyi_thread_id();
         spyi_outside_begin(device, &waiting, module); // the module's code and its plans stay

@@ -227,9 +227,11 @@ SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
 // The two halves of that, for work on another thread: both inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
 SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
-// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
-SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
-                                  size_t key_size);
+// Another thread is making the same thing.
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
+// Waits outside of the device until no thread makes it.
+SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                             size_t key_size);
 // Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
 // found that it must wait.
 SPYI_FN void spyi_await(spy_device *device, int32_t seen);

@@ -137,7 +137,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
                                                   sizeof header, after, error);
     if (status != SPY_OK) return status;
     uint32_t count = header[0] < p->capacity ? header[0] : p->capacity;
-    uint32_t *words = (uint32_t *)malloc(count * sizeof *words + 1);
+    uint32_t *words = (uint32_t *)spyi_malloc(count * sizeof *words + 1);
     if (!words) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;

@@ -46,11 +46,12 @@ static spy_tensor *spyi_retained(spy_tensor *tensor) {
 static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char *function,
                                 const char *name) {
     spyi_text text = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_SHAPE_MISMATCH;
+    spy_status status = SPY_OK;
     if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
     } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
+        status = SPY_ERROR_SHAPE_MISMATCH;
         spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);
         spyi_shape_text(&tensor->shape, &text);
         spyi_text_add(&text, ", got ");
@@ -60,7 +61,7 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
         spyi_text_add(&text, "desc.%s: expected a gradient of %s, got elements of %s", name,
                       tensor->type->display, grad->type->display);
     }
-    if (!text.size) return true;
+    if (status == SPY_OK) return true;
     spyi_fail_text(tensor->object.device, status, function, &text);
     return false;
 }

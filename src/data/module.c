@@ -67,13 +67,14 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
     spyi_unit **link = NULL;
+    uint32_t failed = spyi_failed_allocations();
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_check_module_desc(device, function, desc);
     if (status == SPY_OK) {
         size_t n = desc->link_count;
         module = (spy_module *)spyi_allocate(ctx, sizeof *module);
         if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
-        link = (spyi_unit **)malloc((n + 1) * sizeof *link);
+        link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
         if (!module || (n && !module->link) || !link) {
             spyi_free(ctx, module, sizeof *module);
             module = NULL;
@@ -120,6 +121,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         module->next = device->modules; // behind those that it links, also when they came meanwhile
         if (module->next) module->next->previous = module;
         device->modules = module;
+        status = spyi_check_allocations(failed, status, &error);
         if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_module_free(module);
@@ -146,7 +148,8 @@ static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
     spyi_outside outside;
     memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
-    bool good = spyi_unit_serialize(module->unit, bytes);
+    uint32_t failed = spyi_failed_allocations();
+    bool good = spyi_unit_serialize(module->unit, bytes) && spyi_failed_allocations() == failed;
     spyi_step_in(module->object.device, &outside);
     return good;
 }
@@ -206,12 +209,14 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     spyi_outside outside;
     spy_function *found = NULL;
     memset(&outside, 0, sizeof outside);
+    uint32_t failed = spyi_failed_allocations();
     spyi_step_out(device, &outside, module);
     spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
     bool explained = error.size != 0;
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
     bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+    status = spyi_check_allocations(failed, status, &error);
     bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
     spyi_step_in(device, &outside);
     if (status != SPY_OK) {

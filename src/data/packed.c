@@ -64,13 +64,13 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     *problem = "out of host memory";
     if ((arg->name && !p->name) || (arg->type && !p->type)) return false;
     if (size) {
-        p->data = malloc(size);
+        p->data = spyi_malloc(size);
         if (!p->data) return false;
         memcpy(p->data, arg->value.data, size);
         p->arg.value.data = p->data;
     } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
-        p->fields = (spy_packed *)calloc(arg->count + 1, sizeof *p->fields);
-        p->items = (spy_arg *)calloc(arg->count + 1, sizeof *p->items);
+        p->fields = (spy_packed *)spyi_calloc(arg->count + 1, sizeof *p->fields);
+        p->items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *p->items);
         if (!p->fields || !p->items) return false;
         for (size_t i = 0; i < arg->count; i++) {
             p->field_count = i + 1;
@@ -87,7 +87,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
 }
 
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
-    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    spy_packed *p = (spy_packed *)spyi_calloc(1, sizeof *p);
     *problem = "out of host memory";
     if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
     spyi_packed_clear(p);

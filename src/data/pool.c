@@ -96,7 +96,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
             if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
                                       &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
-                spyi_text_clear(error);
+                spyi_text_free(error); // who gets memory looks at no error
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
             }
             spyi_text_free(&ignored);

@@ -421,8 +421,8 @@ static spy_status spyi_print_tensor(spy_tensor *tensor, spyi_printer *p, spyi_te
     spyi_box box = spyi_shown_box(p);
     size_t size = spyi_type_host_stride(tensor->type);
     for (uint32_t d = 0; d < box.rank; d++) size *= (size_t)box.dims[d];
-    char *data = (char *)malloc(size);
-    p->columns = (spyi_column *)calloc(spyi_column_count(tensor->type), sizeof *p->columns);
+    char *data = (char *)spyi_malloc(size);
+    p->columns = (spyi_column *)spyi_calloc(spyi_column_count(tensor->type), sizeof *p->columns);
     spy_status status = SPY_ERROR_OUT_OF_MEMORY;
     if (data && p->columns) status = spyi_tensor_download_box(tensor, &box, data, error);
     else spyi_text_add(error, "out of host memory");
@@ -448,7 +448,9 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     spyi_printer p;
     memset(&p, 0, sizeof p);
     p.tensor = tensor;
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_print_tensor(tensor, &p, &error);
+    status = spyi_check_allocations(failed, status, &error);
     size_t size = status == SPY_OK ? p.out.size : 0;
     if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (text && capacity && size) {

@@ -20,7 +20,7 @@ void spyi_reflection_free(spyi_reflection *reflection) {
 static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
-    now = (spyi_reflection *)calloc(1, sizeof *now);
+    now = (spyi_reflection *)spyi_calloc(1, sizeof *now);
     spyi_outside outside;
     memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);

@@ -62,7 +62,7 @@ static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_statu
                              const char *message) {
     if (!run->device->reload.func) return;
     spyi_reload_event *grown =
-        (spyi_reload_event *)realloc(run->events, (run->event_count + 1) * sizeof *grown);
+        (spyi_reload_event *)spyi_realloc(run->events, (run->event_count + 1) * sizeof *grown);
     if (!grown) return;
     run->events = grown;
     if (!spyi_reload_hold(module)) return;
@@ -120,7 +120,7 @@ static void spyi_reload_mark_users(spy_device *device) {
 // >>the job, outside of the device
 
 static spy_status spyi_reload_compile(spy_module *module, const char *source, spyi_text *error) {
-    spyi_unit **link = (spyi_unit **)malloc((module->link_count + 1) * sizeof *link);
+    spyi_unit **link = (spyi_unit **)spyi_malloc((module->link_count + 1) * sizeof *link);
     if (!link) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -192,7 +192,8 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
     if (count == old) return true;
-    spyi_reload_function *grown = (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
+    spyi_reload_function *grown =
+        (spyi_reload_function *)spyi_realloc(part->functions, count * sizeof *grown);
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
     size_t at = count; // new ones come first in the module's list, and last here
@@ -205,7 +206,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
 
 // `root` and all that depends on it; NULL: out of memory.
 static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
-    spyi_reload_job *job = (spyi_reload_job *)calloc(1, sizeof *job);
+    spyi_reload_job *job = (spyi_reload_job *)spyi_calloc(1, sizeof *job);
     spy_module *oldest = device->modules;
     size_t count = 0;
     bool more = false, good = job != NULL;
@@ -219,7 +220,7 @@ static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root
     job->device = device;
     job->root = root;
     job->source = spyi_strdup(source);
-    job->parts = (spyi_reload_part *)calloc(count, sizeof *job->parts);
+    job->parts = (spyi_reload_part *)spyi_calloc(count, sizeof *job->parts);
     good = job->parts && (job->source || !source);
     for (spy_module *m = oldest; m && good; m = m->previous) {
         if (!m->reloading) continue;

@@ -163,8 +163,11 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
     if (type) {
         spyi_text why = { NULL, 0, 0 };
         spy_tensor seen = *tensor;
+        uint32_t failed = spyi_failed_allocations();
         spyi_retype(tensor, type, &seen, &why);
-        if (why.size) spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &why);
+        spy_status status =
+            spyi_check_allocations(failed, why.size ? SPY_ERROR_SHAPE_MISMATCH : SPY_OK, &why);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &why);
         else view = spyi_view_new(tensor, function);
         if (view) {
             view->type = type;
@@ -233,6 +236,7 @@ static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, sp
         const spyi_type *part = type->element;
         if (!part) {
             spyi_flat_walk walk;
+            uint32_t failed = spyi_failed_allocations();
             memset(&walk, 0, sizeof walk);
             spyi_flat_scalars(type, 0, &walk);
             part = walk.scalar;
@@ -241,7 +245,7 @@ static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, sp
             spyi_text_free(&walk.first);
             spyi_text_free(&walk.path);
             spyi_text_free(&walk.why);
-            if (why->size) return NULL;
+            if (why->size || spyi_failed_allocations() != failed) return NULL;
         }
         if (shape->rank == SPY_MAX_RANK) {
             spyi_text_add(why, "the view would have a rank above %d", SPY_MAX_RANK);

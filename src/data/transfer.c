@@ -98,7 +98,7 @@ static spy_status spyi_box_range(spy_tensor *t, const spyi_box *box, uint32_t di
     if (contiguous && t->type->same_layout)
         return upload ? spyi_range_upload(t, begin, end, host, error)
                       : spyi_range_download(t, begin, end, host, error);
-    char *image = (char *)calloc(1, (size_t)(end - begin));
+    char *image = (char *)spyi_calloc(1, (size_t)(end - begin));
     if (!image) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;

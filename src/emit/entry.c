@@ -3,7 +3,7 @@
 #include "emit/internal.h"
 
 static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, uint32_t offset) {
-    spyi_pack *packs = (spyi_pack *)realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
+    spyi_pack *packs = (spyi_pack *)spyi_realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
     if (!packs) return false;
     out->packs = packs;
     spyi_pack *pack = &packs[out->pack_count++];

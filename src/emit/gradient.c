@@ -123,7 +123,8 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
                           (long long)to_type->count, p->depth, indent);
             spyi_text_add(&inside, "%s    ", indent);
             p->depth++;
-            spyi_each_piece(p, a_type, a.data, b_type, b.data, at.data, inside.data);
+            spyi_each_piece(p, a_type, spyi_text_str(&a), b_type, spyi_text_str(&b), spyi_text_str(&at),
+                            spyi_text_str(&inside));
             p->depth--;
             spyi_text_add(p->out, "%s}\n", indent);
         } else {
@@ -200,9 +201,9 @@ static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, cons
             child->in) { // Slang 2026.12 asserts at constants for fields of fields
             const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
             spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
-            spyi_emit_fields(s, node->first + i, part.data, true, out);
-            spyi_text_add(out, "    %s = %s;\n", field.data, part.data);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
+            spyi_emit_fields(s, node->first + i, spyi_text_str(&part), true, out);
+            spyi_text_add(out, "    %s = %s;\n", spyi_text_str(&field), spyi_text_str(&part));
         } else {
             spyi_emit_fields(s, node->first + i, spyi_text_str(&field), before, out);
         }
@@ -249,8 +250,8 @@ SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function, 
         spyi_text name = { NULL, 0, 0 };
         if (spyi_needs_local(b, node)) {
             spyi_text_add(&name, "a_%s", node->name);
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), name.data);
-            if (!is_result) spyi_emit_fields(s, p, name.data, true, out);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            if (!is_result) spyi_emit_fields(s, p, spyi_text_str(&name), true, out);
         } else {
             spyi_text_add(&name, "v_%s", s->names[node->leaf]);
         }
@@ -285,7 +286,8 @@ static void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefi
     s->lvalues[i] = spyi_strdup(spyi_text_str(&name));
     s->fresh[i] = loads && !spyi_gathers(s, i);
     if (!s->fresh[i])
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type), name.data);
+        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type),
+                      spyi_text_str(&name));
     if (loads) spyi_emit_leaf_load(s, i, indent);
     s->fresh[i] = false;
     spyi_text_free(&name);
@@ -456,8 +458,8 @@ static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, co
     if (n > 1)
         spyi_text_add(&s->body, "%s%sfor (int spy_p = 0; spy_p < %u; ++spy_p)\n    ", indent,
                       n <= 16 ? "[ForceUnroll] " : "", n);
-    spyi_text_add(&s->body, "%s%s = ", indent, sum.data);
-    spyi_text_add(&s->body, format, sum.data);
+    spyi_text_add(&s->body, "%s%s = ", indent, spyi_text_str(&sum));
+    spyi_text_add(&s->body, format, spyi_text_str(&sum));
     spyi_text_add(&s->body, ";\n");
     spyi_text_free(&sum);
 }
@@ -530,7 +532,8 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
         spyi_left_place(s, i, "spy_part", &place);
         if (n > 1) spyi_text_add(&s->body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) ", n);
         else spyi_text_add(&s->body, "    ");
-        spyi_text_add(&s->body, n > 1 ? "%s = sum_%s[spy_p];\n" : "%s = sum_%s;\n", place.data, s->names[i]);
+        spyi_text_add(&s->body, n > 1 ? "%s = sum_%s[spy_p];\n" : "%s = sum_%s;\n", spyi_text_str(&place),
+                      s->names[i]);
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");

@@ -297,8 +297,8 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     if (b->has_result) {
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "r_result%s", s->suffix);
-        spyi_emit_variables(s, b->param_count, name.data, false, indent);
-        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
+        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), false, indent);
+        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
         spyi_text_free(&name);
     }
     if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
@@ -498,9 +498,9 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.path = spyi_path_of(device->base->limits.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits);
-    s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
-    s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
-    s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
+    s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
+    s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
+    s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(bound, &device->base->limits, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);

@@ -185,7 +185,7 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
     spyi_emitted *e = s->out;
     if (e->pack_count == s->pack_capacity) {
         uint32_t capacity = s->pack_capacity ? s->pack_capacity * 2 : 32;
-        spyi_pack *packs = (spyi_pack *)realloc(e->packs, capacity * sizeof *packs);
+        spyi_pack *packs = (spyi_pack *)spyi_realloc(e->packs, capacity * sizeof *packs);
         if (!packs) {
             s->failed = true;
             return;
@@ -473,14 +473,15 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
-        char *index = strchr(place.data, '[') + 1; // "spyi_block.x[" index "]"
-        int before = (int)(index - place.data), length = (int)place.size - before - 1;
+        const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi_block.x[" index "]"
+        index = index ? index + 1 : whole;                                      // out of memory
+        int before = (int)(index - whole), length = (int)place.size - before - 1;
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
         else spyi_text_add(&line, "{ ");
         for (uint32_t c = 0; c < memory->columns; c++) {
             spyi_text *to = store ? &line : &value_text;
-            spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
+            spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, whole, length,
                           index, memory->columns, c);
             if (store)
                 spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part),
@@ -515,12 +516,12 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, place.data);
+    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, name.data, type,
-                      s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, spyi_text_str(&name),
+                      type, s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
         spyi_text_free(&name);
     }
     spyi_text_free(&place);
@@ -539,8 +540,10 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
         }
         spyi_vector_name(s, i, v, &name);
         spyi_place(s, i, v, "", false, &place);
-        if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
-        else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
+        if (leaf->in)
+            spyi_text_add(&s->body, "    %s %s = %s;\n", spyi_text_str(&type), spyi_text_str(&name),
+                          spyi_text_str(&place));
+        else spyi_text_add(&s->body, "    %s %s;\n", spyi_text_str(&type), spyi_text_str(&name));
         spyi_text_free(&name);
         spyi_text_free(&place);
     }
@@ -557,7 +560,8 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
             spyi_text name = { NULL, 0, 0 };
             spyi_text_add(&name, "v_%s", s->names[i]);
             s->fresh[i] = !spyi_gathers(s, i);
-            if (!s->fresh[i]) spyi_text_add(&s->body, "    %s %s;\n", spyi_spell(leaf->type), name.data);
+            if (!s->fresh[i])
+                spyi_text_add(&s->body, "    %s %s;\n", spyi_spell(leaf->type), spyi_text_str(&name));
             spyi_move_value(s, i, spyi_text_str(&name), false, "    ");
             s->fresh[i] = false;
             spyi_text_free(&name);
@@ -585,7 +589,7 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
                 spyi_place(s, i, at / SPYI_LANES, "", true, &place);
                 spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
             }
-            spyi_text_add(&s->body, "%s = %s;\n", place.data, value.data);
+            spyi_text_add(&s->body, "%s = %s;\n", spyi_text_str(&place), spyi_text_str(&value));
             spyi_text_free(&place);
             spyi_text_free(&value);
         }
@@ -627,7 +631,8 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
                 spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
                 spyi_place(s, i, v, "", true, &place);
                 spyi_stored(s, i, v, &value);
-                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", place.data, value.data);
+                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", spyi_text_str(&place),
+                              spyi_text_str(&value));
                 spyi_text_free(&place);
                 spyi_text_free(&value);
             }

@@ -60,6 +60,7 @@ static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view
     uint32_t sizes[2] = { 0, 0 }, inner = spyi_view_components(t->type, sizes), rank = t->shape.rank;
     uint64_t bytes = spyi_type_device_stride(t->type), packed = bytes;
     size_t said = error->size;
+    uint32_t failed = spyi_failed_allocations();
     memset(view, 0, sizeof *view);
     if (rank + inner > SPYI_VIEW_RANK) {
         spyi_text_add(error, "%s has at most %d dimensions, components of vectors included, got %u",
@@ -85,7 +86,7 @@ static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view
                  (stride % (int64_t)leaf->element->device_align || view->data % leaf->element->device_align))
             spyi_text_add(error, "its elements must lie at multiples of %zu bytes, as %s needs; copy it",
                           leaf->element->device_align, leaf->type->display);
-        if (error->size > said) return false;
+        if (error->size > said || spyi_failed_allocations() != failed) return false;
         view->sizes[d] = (uint32_t)t->shape.dims[d];
         view->strides[d] = (uint32_t)stride;
         packed *= (uint64_t)t->shape.dims[d];

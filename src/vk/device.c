@@ -32,23 +32,39 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
     // clang-format on
 }
 
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error) {
+    if (SPYI_LIKELY(!gpu->lost)) return false;
+    spyi_text_add(error, "the device was lost earlier");
+    return true;
+}
+
+static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
+    uint32_t i, count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
+    for (i = 0; i < count; i++) {
+        const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
+        spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",", ((const spyi_vk_kernel *)(const void *)kernel)->label);
+    }
+}
+
 // The kernels of the batches that had not finished, for the error of a lost device. They are alive: only
 // kernels that no unfinished work uses may be destroyed.
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
-    uint32_t i, shown = 0;
+    uint32_t shown = 0;
     for (; number <= gpu->open && shown < 3; number++) {
         const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
-        uint32_t count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
-        if (batch->number != number || count == 0) continue;
+        if (batch->number != number || batch->recent_count == 0) continue;
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
-        for (i = 0; i < count; i++) {
-            const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
-            spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",",
-                          ((const spyi_vk_kernel *)(const void *)kernel)->label);
-        }
+        spyi_vk_add_kernels(batch, error);
         shown++;
     }
+}
+
+SPYI_FN void spyi_vk_describe_dropped(const spyi_vk_batch *batch, spyi_text *error) {
+    spyi_text_add(error, "; what was recorded since the last submission is not done");
+    if (batch->recent_count == 0) return;
+    spyi_text_add(error, ", the last kernels of it:");
+    spyi_vk_add_kernels(batch, error);
 }
 
 SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error) {

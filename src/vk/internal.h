@@ -344,6 +344,8 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *gpu);
 SPYI_FN const char *spyi_vk_result_name(VkResult result);
 // Append "`what` failed: VK_..." and return the status that goes with it.
 SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error);
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error); // adds to the error then
+SPYI_FN void spyi_vk_describe_dropped(const spyi_vk_batch *batch, spyi_text *error);
 SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
 
 // >>memory.c

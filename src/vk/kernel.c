@@ -48,7 +48,7 @@ static void spyi_vk_make_runs(spyi_vk_kernel *kernel) {
     }
 }
 
-static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
+static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, const char **what) {
     VkDescriptorSetLayoutBinding bindings[SPYI_VK_MAX_BINDINGS];
     VkDescriptorSetLayoutCreateInfo set;
     VkPipelineLayoutCreateInfo info;
@@ -72,6 +72,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
         set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
         set.bindingCount = count;
         set.pBindings = bindings;
+        *what = "vkCreateDescriptorSetLayout";
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
         if (result != VK_SUCCESS) return result;
     }
@@ -84,6 +85,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     info.pSetLayouts = &layout->set;
     info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
+    *what = "vkCreatePipelineLayout";
     return gpu->vk.vkCreatePipelineLayout(gpu->device, &info, NULL, &layout->pipeline);
 }
 
@@ -94,7 +96,8 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
 }
 
 // Layouts live as long as the device: there are few, one for each shape.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out) {
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out,
+                                    const char **what) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
@@ -104,10 +107,11 @@ static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kern
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
         if (layout == NULL) {
+            *what = "the allocation of a layout";
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
             layout->shape = kernel->shape;
-            result = spyi_vk_make_layout(gpu, layout);
+            result = spyi_vk_make_layout(gpu, layout, what);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
                 gpu->layouts = layout;
@@ -168,17 +172,19 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_unlock(&gpu->instance.message_lock);
 }
 
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
-                                      spyi_vk_kernel *kernel) {
+// `what` gets the name of the function that failed.
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
+                                      const char **what) {
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout);
+    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout, what);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(module_info);
     module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     module_info.codeSize = desc->code_size;
     module_info.pCode = (const uint32_t *)desc->code;
+    *what = "vkCreateShaderModule";
     result = gpu->vk.vkCreateShaderModule(gpu->device, &module_info, NULL, &module);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(info);
@@ -188,6 +194,7 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     info.stage.module = module;
     info.stage.pName = desc->entry;
     info.layout = kernel->layout;
+    *what = "vkCreateComputePipelines";
     result =
         gpu->vk.vkCreateComputePipelines(gpu->device, gpu->pipeline_cache, 1, &info, NULL, &kernel->pipeline);
     gpu->vk.vkDestroyShaderModule(gpu->device, module, NULL);
@@ -197,7 +204,7 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
 SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
                                          spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    const char *label = desc->label != NULL ? desc->label : desc->entry;
+    const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
     spyi_vk_kernel *kernel;
     VkResult result;
     uint32_t i;
@@ -223,10 +230,10 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';
     spyi_mutex_unlock(&gpu->instance.message_lock);
-    result = spyi_vk_make_pipeline(gpu, desc, kernel);
+    result = spyi_vk_make_pipeline(gpu, desc, kernel, &what);
     if (result != VK_SUCCESS) {
         spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
-        status = spyi_vk_fail(gpu, result, "vkCreateComputePipelines", error);
+        status = spyi_vk_fail(gpu, result, what, error);
         spyi_text_add(error, " for kernel '%s'", label);
         spyi_vk_add_message(gpu, error);
         return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;

@@ -40,7 +40,9 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     return ok;
 }
 
-static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk) {
+// `what` gets the name of the function that failed.
+static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk,
+                                     const char **what) {
     VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -65,8 +67,10 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
         buffer_info.queueFamilyIndexCount = 2;
         buffer_info.pQueueFamilyIndices = families;
     }
+    *what = "vkCreateBuffer";
     result = gpu->vk.vkCreateBuffer(gpu->device, &buffer_info, NULL, &buffer);
     if (result != VK_SUCCESS) return result;
+    *what = "vkAllocateMemory";
     gpu->vk.vkGetBufferMemoryRequirements(gpu->device, buffer, &needs);
 
     SPYI_VK_ZERO(allocate_flags);
@@ -79,8 +83,12 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     info.memoryTypeIndex = type;
     result = (needs.memoryTypeBits & (1u << type)) != 0 ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
     if (result == VK_SUCCESS) result = gpu->vk.vkAllocateMemory(gpu->device, &info, NULL, &memory);
-    if (result == VK_SUCCESS) result = gpu->vk.vkBindBufferMemory(gpu->device, buffer, memory, 0);
+    if (result == VK_SUCCESS) {
+        *what = "vkBindBufferMemory";
+        result = gpu->vk.vkBindBufferMemory(gpu->device, buffer, memory, 0);
+    }
     if (result == VK_SUCCESS && (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0) {
+        *what = "vkMapMemory";
         result = gpu->vk.vkMapMemory(gpu->device, memory, 0, VK_WHOLE_SIZE, 0, &chunk->mapped);
     }
     if (result != VK_SUCCESS) {
@@ -102,20 +110,18 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
 SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
                                     spyi_chunk *chunk, spyi_text *error) {
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    const char *what = "vkAllocateMemory";
     uint32_t type = gpu->memory_type[kind];
     const VkMemoryHeap *heap =
         &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
     memset(chunk, 0, sizeof *chunk);
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     size = spyi_align(size, 256);
     if (size <= gpu->adapter.max_allocation && size <= heap->size)
-        result = spyi_vk_try_allocate(gpu, type, size, chunk);
+        result = spyi_vk_try_allocate(gpu, type, size, chunk, &what);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
         kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
-        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk);
+        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk, &what);
     }
     if (result != VK_SUCCESS) {
         spyi_text_add(error, "%llu bytes%s%s%s were asked for; ", (unsigned long long)size,
@@ -128,7 +134,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
                                                    : heap->size));
             return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
         }
-        return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
+        return spyi_vk_fail(gpu, result, what, error);
     }
     gpu->base.stats.driver_allocations++;
     gpu->base.stats.driver_bytes += chunk->size;
@@ -217,7 +223,7 @@ SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *bindi
     if (status != SPY_OK) return status;
     if (page->view_count == page->view_capacity) {
         uint32_t capacity = page->view_capacity ? page->view_capacity * 2 : 16;
-        VkBufferView *views = (VkBufferView *)realloc(page->views, capacity * sizeof *views);
+        VkBufferView *views = (VkBufferView *)spyi_realloc(page->views, capacity * sizeof *views);
         if (views == NULL) {
             spyi_text_add(error, "no host memory for a typed buffer");
             return SPY_ERROR_OUT_OF_MEMORY;

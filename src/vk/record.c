@@ -34,10 +34,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     VkResult result;
     spy_status status;
     uint32_t i;
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;

@@ -98,12 +98,13 @@ SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// The queue refused the batch, which is dropped. Its number must come all the same, or later waits would
-// hang.
-static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
+// The batch could not be ended, or the queue refused it twice: it is dropped, with calls that gave SPY_OK, which the error says.
+// Its number must come all the same, or later waits would hang.
+static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
     memset(&ignored, 0, sizeof ignored);
+    if (!gpu->lost && gpu->batch != NULL) spyi_vk_describe_dropped(gpu->batch, error);
     if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->submitted, UINT64_MAX, &ignored) == SPY_OK) {
         SPYI_VK_ZERO(info);
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
@@ -112,6 +113,23 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
         if (gpu->vk.vkSignalSemaphore(gpu->device, &info) != VK_SUCCESS) gpu->lost = true;
     }
     spyi_text_free(&ignored);
+}
+
+// A queue without memory leaves the batch as it was: when the work before it is done, there may be some again.
+static spy_status spyi_vk_submit_batch(spyi_vk_gpu *gpu, spyi_text *error) {
+    VkCommandBuffer commands = gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE;
+    spyi_text first;
+    spy_status status;
+    memset(&first, 0, sizeof first);
+    status = spyi_vk_queue_submit(gpu, gpu->queue, commands, &gpu->waits, &gpu->signals, &first);
+    if (status != SPY_OK && !gpu->lost &&
+        spyi_vk_wait_own(gpu, gpu->submitted, UINT64_MAX, &first) == SPY_OK) {
+        spyi_text_clear(&first);
+        status = spyi_vk_queue_submit(gpu, gpu->queue, commands, &gpu->waits, &gpu->signals, &first);
+    }
+    if (status != SPY_OK) spyi_text_add(error, "%s", spyi_text_str(&first));
+    spyi_text_free(&first);
+    return status;
 }
 
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
@@ -123,10 +141,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
         gpu->external_used = false;
         return SPY_OK;
     }
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->batch != NULL) {
         VkResult result;
         spyi_vk_close_labels(gpu);
@@ -138,11 +153,9 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
         signals->handles[signals->count] = gpu->timeline;
         signals->values[signals->count] = gpu->open;
         signals->count++;
-        status =
-            spyi_vk_queue_submit(gpu, gpu->queue, gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE,
-                                 &gpu->waits, signals, error);
+        status = spyi_vk_submit_batch(gpu, error);
     }
-    if (status != SPY_OK) spyi_vk_drop_batch(gpu);
+    if (status != SPY_OK) spyi_vk_drop_batch(gpu, error);
     gpu->waits.count = 0;
     signals->count = 0;
     gpu->batch = NULL;
@@ -163,10 +176,7 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
     VkSemaphoreWaitInfo info;
     VkResult result;
     uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
-    if (gpu->lost) {
-        spyi_text_add(error, "the device was lost earlier");
-        return SPY_ERROR_DEVICE_LOST;
-    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->spins) {
         begin = spyi_time_ns();
         do {

@@ -118,6 +118,7 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
 SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
                                   uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.
     if (gpu->external != VK_NULL_HANDLE)
@@ -242,6 +243,7 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
     if (from->mapped != NULL) {
         status = spyi_vk_wait(base, after, UINT64_MAX, error);

@@ -1010,7 +1010,7 @@ static void test_elsewhere(void **state) {
     o.append_to = NULL;
     o.deterministic = false;
     assert_true(spy_explain_call(fn("times"), args, &o, text, sizeof text) > 0);
-    assert_non_null(strstr(text, "bwd_diff(spy_element)"));
+    assert_non_null(strstr(text, "bwd_diff(spyi_element)"));
     assert_non_null(strstr(text, "w.grad"));
     RELEASE(x, w, r, empty, re, one);
 }

@@ -106,7 +106,7 @@ static tiling random_tiling(void) {
         way == 2) { // thread groups; those of two or three dimensions are tiles when nothing else says so
         int dims = 1 + (int)below(3);
         uint64_t yz = 1;
-        for (int i = 0; i < dims; i++) t.options.thread_group_size[i] = 1 + below(i ? 6 : 40);
+        for (int i = 0; i < dims; i++) t.options.thread_group_size[i] = 1 + below(i ? 5 : 40);
         for (int i = 1; i < dims; i++) yz *= t.options.thread_group_size[i];
         for (uint32_t i = 0; way == 2 && yz > 1 && i < 3 && i < t.shape.rank; i++)
             t.group[t.shape.rank - 1 - i] =

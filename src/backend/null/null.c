@@ -185,7 +185,7 @@ static unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64
 }
 
 static spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size) {
-    spyi_null_chunk *c = (spyi_null_chunk *)calloc(1, sizeof *c);
+    spyi_null_chunk *c = (spyi_null_chunk *)spyi_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->handle = ++n->last_handle;
     c->block = block;
@@ -222,7 +222,7 @@ static spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, si
                       (unsigned long long)n->memory_bytes);
         return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
     }
-    block = (unsigned char *)malloc(size + 256);
+    block = (unsigned char *)spyi_malloc(size + 256);
     if (block) {
         data = block + (256 - (uintptr_t)block % 256);
         c = spyi_null_add_chunk(n, block, data, size);
@@ -320,7 +320,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
         status = n->on_kernel(desc, n->on_kernel_data, error);
         if (status != SPY_OK) return status;
     }
-    k = (spyi_null_kernel *)calloc(1, sizeof *k);
+    k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (!k || !k->label) {
         free(k);
@@ -420,13 +420,13 @@ static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, spyi_null_op_kind kind, 
     spyi_null_op *op = NULL;
     if (n->op_count == n->op_capacity) {
         size_t capacity = n->op_capacity ? n->op_capacity * 2 : 64;
-        spyi_null_op **ops = (spyi_null_op **)realloc(n->ops, capacity * sizeof *ops);
+        spyi_null_op **ops = (spyi_null_op **)spyi_realloc(n->ops, capacity * sizeof *ops);
         if (ops) {
             n->ops = ops;
             n->op_capacity = capacity;
         }
     }
-    if (n->op_count < n->op_capacity) op = (spyi_null_op *)malloc(head + (size_t)size);
+    if (n->op_count < n->op_capacity) op = (spyi_null_op *)spyi_malloc(head + (size_t)size);
     if (!op) {
         spyi_text_add(error, "no host memory to record a %s", spyi_null_kind_name(kind));
         return NULL;

@@ -1,0 +1,373 @@
+// Host memory that runs out: each allocation of the library fails once, in each step of a small program, on the null
+// backend and on Vulkan. A step that meets the failure succeeds with the right numbers or reports an error; the same step
+// then works; when the device is released, nothing is left. SPY_FUZZ_CASE="list 7" runs the seventh allocation of the step
+// `list` alone.
+//
+// The program is linked with --wrap: what the library itself (and this file) asks of malloc, calloc and realloc comes here;
+// what libslang, the Vulkan loader and the driver ask does not.
+#include "spy_test.h"
+
+#include "api/gradient.h"
+#include "api/list.h"
+#include "api/reflect.h"
+#include "backend/null/null.h"
+
+#include <stdio.h>
+
+// >>allocations
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void __wrap_free(void *memory);
+
+static long counted;     // allocations since counting began
+static long failing;     // the number of the one that fails; 0: none does
+static bool counting;
+static long outstanding; // allocations that have not been freed
+
+static bool fails(void) {
+    return counting && __atomic_add_fetch(&counted, 1, __ATOMIC_SEQ_CST) == failing;
+}
+
+static void *keep(void *memory) {
+    if (memory) __atomic_add_fetch(&outstanding, 1, __ATOMIC_SEQ_CST);
+    return memory;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : keep(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : keep(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+    if (fails()) return NULL;
+    return memory ? __real_realloc(memory, size) : keep(__real_realloc(NULL, size));
+}
+
+void __wrap_free(void *memory) {
+    if (memory) __atomic_sub_fetch(&outstanding, 1, __ATOMIC_SEQ_CST);
+    __real_free(memory);
+}
+
+// >>the program
+
+#define N 6
+#define STRIDE 40 // of the allocations that fail in `make test`
+#define DEVICE_BYTES ((uint64_t)48 << 20)
+
+static const char source[] =
+    "struct Pair { float a; float2 b; }\n"
+    "float add(float a, float b) { return a + b; }\n"
+    "float add(float3 a, float b) { return a.x + b; }\n"
+    "float weigh<T : __BuiltinFloatingPointType>(T a, Pair p) { return __realCast<float>(a) * p.a + p.b.x + p.b.y; }\n"
+    "[Differentiable] float square(float x, no_diff float k) { return x * x * k; }\n";
+
+// What one run of the program has.
+typedef struct program {
+    const spy_backend *backend;
+    bool computes; // the null backend runs no kernel
+    spy_device *device;
+    spy_module *module;
+    spy_function *add, *weigh, *square;
+    spy_tensor *x, *y, *grown;
+    spy_command_list *list;
+    float result, out[N], gradient[N];
+    bool said; // that memory ran out, in a text
+} program;
+
+static spyi_text report; // rules of the backend that were broken
+
+// Each step gives NULL when it did all that it is for, else what did not work.
+static const char *step_device(program *p) {
+    spyi_null_desc null_desc;
+    spy_device_desc d;
+    memset(&null_desc, 0, sizeof null_desc);
+    memset(&d, 0, sizeof d);
+    null_desc.report = &report;
+    null_desc.memory_bytes = DEVICE_BYTES;
+    d.backend = p->backend;
+    d.backend_desc = p->computes ? NULL : &null_desc;
+    d.label = "a label";
+    p->device = spy_create_device(&d);
+    return p->device ? NULL : "spy_create_device";
+}
+
+static const char *step_module(program *p) {
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.name = "memory";
+    d.source = source;
+    p->module = spy_load_module(p->device, &d);
+    return p->module ? NULL : "spy_load_module";
+}
+
+static const char *step_functions(program *p) {
+    p->add = spy_find_function(p->module, "add");
+    p->weigh = spy_find_function(p->module, "weigh");
+    p->square = spy_find_function(p->module, "square");
+    return p->add && p->weigh && p->square ? NULL : "spy_find_function";
+}
+
+static const char *step_tensors(program *p) {
+    float data[N];
+    spy_tensor_desc d;
+    for (int i = 0; i < N; i++) data[i] = (float)i;
+    memset(&d, 0, sizeof d);
+    d.shape.rank = 1;
+    d.shape.dims[0] = N;
+    d.data = data;
+    d.with_grad = true;
+    d.label = "x";
+    p->x = spy_create_tensor(p->device, &d);
+    d.data = NULL;
+    p->y = spy_create_tensor(p->device, &d);
+    return p->x && p->y ? NULL : "spy_create_tensor";
+}
+
+static const char *step_scalar_call(program *p) {
+    const spy_arg items[] = { spy_arg_f32("a", 1), spy_arg_f32("b", 2), spy_out_f32("_result", &p->result) };
+    const spy_args args = { items, 3 };
+    p->result = -1;
+    return spy_call(p->add, args) == SPY_OK ? NULL : "spy_call, scalars";
+}
+
+static const char *step_tensor_call(program *p) {
+    const spy_arg items[] = { spy_arg_tensor("a", p->x), spy_arg_f32("b", 2), spy_arg_tensor("_result", p->y) };
+    const spy_args args = { items, 3 };
+    for (int i = 0; i < N; i++) p->out[i] = -1;
+    if (spy_call(p->add, args) != SPY_OK) return "spy_call, tensors";
+    return spy_tensor_read(p->y, p->out, sizeof p->out) == SPY_OK ? NULL : "spy_tensor_read";
+}
+
+static const char *step_generic_call(program *p) {
+    const float b[2] = { 1, 2 };
+    const spy_arg fields[] = { spy_arg_f32("a", 2), spy_arg_array("b", SPY_FLOAT32, (spy_shape){ 1, { 2 } }, b) };
+    const spy_args struct_fields = { fields, 2 };
+    const spy_arg items[] = { spy_arg_tensor("a", p->x), spy_arg_struct("p", struct_fields), spy_out_tensor("_result", &p->grown) };
+    const spy_args args = { items, 3 };
+    return spy_call(p->weigh, args) == SPY_OK && p->grown ? NULL : "spy_call, generic with a struct";
+}
+
+static const char *step_backward(program *p) {
+    const spy_arg items[] = { spy_arg_tensor("x", p->x), spy_arg_f32("k", 3), spy_arg_tensor("_result", p->y) };
+    const spy_args args = { items, 3 };
+    if (spy_tensor_zero_grad(p->x) != SPY_OK || spy_tensor_fill(spy_tensor_grad(p->y), 1) != SPY_OK) return "spy_tensor_fill";
+    if (spy_call_backward(p->square, args) != SPY_OK) return "spy_call_backward";
+    return spy_tensor_read(spy_tensor_grad(p->x), p->gradient, sizeof p->gradient) == SPY_OK ? NULL : "reading a gradient";
+}
+
+static const char *step_list(program *p) {
+    const spy_arg items[] = { spy_arg_tensor("a", p->x), spy_arg_f32("b", 2), spy_arg_tensor("_result", p->y) };
+    const spy_args args = { items, 3 };
+    spy_release_command_list(p->list);
+    p->list = spy_create_command_list(p->device, NULL);
+    if (!p->list || spy_list_call(p->list, p->add, args) != SPY_OK) return "spy_list_call";
+    return spy_list_finish(p->list) == SPY_OK && spy_list_submit(p->list) == SPY_OK ? NULL : "spy_list_submit";
+}
+
+static const char *step_describe(program *p) {
+    char text[4096];
+    const spy_arg items[] = { spy_arg_tensor("a", p->x), spy_arg_f32("b", 2), spy_arg_tensor("_result", p->y) };
+    const spy_args args = { items, 3 };
+    if (spy_explain_call(p->add, args, NULL, text, sizeof text) == 0) return "spy_explain_call";
+    if (strcmp(text, "out of host memory") == 0) p->said = true;
+    if (!strstr(text, "import memory;")) return "spy_explain_call's text";
+    if (spy_tensor_print(p->x, text, sizeof text) == 0) return "spy_tensor_print";
+    if (!strstr(text, "5")) return "spy_tensor_print's text";
+    return spy_reflect_module(p->module) ? NULL : "spy_reflect_module";
+}
+
+// The null backend's memory is full of a block that the pool keeps, and gets room when that is given back.
+static const char *step_full(program *p) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape.rank = 1;
+    for (int i = 0; i < 2; i++) {
+        d.shape.dims[0] = (int64_t)(i ? 3 : 4) << 20;
+        d.with_grad = i == 1; // the gradient finds no room
+        spy_tensor *t = spy_create_tensor(p->device, &d);
+        if (!t) return "spy_create_tensor, in full memory";
+        spy_release_tensor(t);
+    }
+    if (p->computes) return NULL;
+    d.with_grad = false;
+    d.shape.dims[0] = DEVICE_BYTES;
+    return spy_create_tensor(p->device, &d) ? "spy_create_tensor, of more than there is" : NULL;
+}
+
+// A wrong call: its error is what it should be, or about memory.
+static const char *step_mistake(program *p) {
+    const spy_arg items[] = { spy_arg_tensor("a", p->x), spy_arg_f32("c", 2) };
+    const spy_args args = { items, 2 };
+    return spy_call(p->add, args) != SPY_OK ? NULL : "a wrong call was accepted";
+}
+
+static const struct {
+    const char *name;
+    const char *(*run)(program *p);
+    bool
+        always; // the others need it; else it runs in its own programs, and `tensor call` in those of these four
+} steps[] = {
+    { "device", step_device, true },
+    { "module", step_module, true },
+    { "functions", step_functions, true },
+    { "tensors", step_tensors, true },
+    { "scalar call", step_scalar_call, false },
+    { "tensor call", step_tensor_call, false },
+    { "generic call", step_generic_call, false },
+    { "backward", step_backward, false },
+    { "list", step_list, false },
+    { "describe", step_describe, false },
+    { "full", step_full, false },
+    { "mistake", step_mistake, false },
+};
+enum { STEPS = sizeof steps / sizeof *steps, FIRST_CALL = 4, TENSOR_CALL = 5 };
+
+static void end(program *p) {
+    spy_release_tensor(p->grown);
+    spy_release_tensor(p->x);
+    spy_release_tensor(p->y);
+    spy_release_command_list(p->list);
+    spy_release_module(p->module);
+    spy_release_device(p->device);
+    const spy_backend *backend = p->backend;
+    bool computes = p->computes;
+    memset(p, 0, sizeof *p);
+    p->backend = backend;
+    p->computes = computes;
+}
+
+// Numbers that a step has left are right.
+static const char *wrong(const program *p, int step) {
+    if (!p->computes) return NULL;
+    if (steps[step].run == step_scalar_call && p->result != 3) return "the scalar result";
+    for (int i = 0; i < N && steps[step].run == step_tensor_call; i++)
+        if (p->out[i] != (float)i + 2) return "the tensor's elements";
+    for (int i = 0; i < N && steps[step].run == step_backward; i++)
+        if (p->gradient[i] != 6 * (float)i) return "the gradient";
+    return NULL;
+}
+
+static program hold; // keeps libslang's global session, which takes a third of a second to make
+static long at_rest; // outstanding allocations between two programs
+
+// libslang's thread closes a module's session after its release, before the next question.
+static long left_over(void) {
+    (void)spy_find_function(hold.module, "none");
+    (void)spy_take_error(hold.device);
+    return outstanding - at_rest;
+}
+
+static int problems;
+static long last_failed; // number of the allocation, for messages
+#define PROBLEM(...) (problems++, print_error(__VA_ARGS__), print_error("\n"))
+
+static const char *name_of(int step) {
+    return step < STEPS ? steps[step].name : "no step";
+}
+
+// Runs `step` once, with allocation `which` failing (0: none); gives how many it made.
+static long once(program *p, int step, int failing_step, long which, const char *backend, bool *good) {
+    (void)spy_take_error(p->device);
+    (void)spy_take_error(NULL);
+    counted = 0;
+    failing = which;
+    counting = true;
+    p->said = false;
+    const char *problem = steps[step].run(p);
+    counting = false;
+    spy_error e = spy_take_error(p->device);
+    *good = !problem;
+    if (problem && which == 0)
+        PROBLEM("%s, %s, allocation %ld: %s does not work afterwards: %s", backend, name_of(failing_step),
+                last_failed, problem, e.message);
+    if (problem && e.code == SPY_OK && !p->said)
+        PROBLEM("%s, %s, allocation %ld: %s failed without an error", backend, name_of(failing_step),
+                last_failed, problem);
+    const char *number = problem ? NULL : wrong(p, step);
+    if (number)
+        PROBLEM("%s, %s, allocation %ld: %s is wrong", backend, name_of(failing_step), last_failed,
+                number);
+    return counted;
+}
+
+// Runs the program with the failure in `step`; gives the number of allocations that the step made.
+static long run(program *p, int step, long which, const char *backend) {
+    long made = 0;
+    bool good;
+    last_failed = which;
+    for (int i = 0; i < STEPS; i++) {
+        if (!steps[i].always && i != (step < FIRST_CALL ? TENSOR_CALL : step) && step < STEPS) continue;
+        long now = once(p, i, step, i == step ? which : 0, backend, &good);
+        if (i != step) continue;
+        made = now;
+        // Now it has its memory. What stayed of a call, a look-up or a list that failed or came through is not half of something.
+        if (!good || i >= FIRST_CALL) once(p, i, step, 0, backend, &good);
+    }
+    end(p);
+    (void)spy_take_error(NULL);
+    if (step == STEPS) return 0;
+    long left = left_over();
+    if (left) PROBLEM("%s, %s, allocation %ld: %ld allocations are left", backend, steps[step].name, which, left);
+    return made;
+}
+
+// Whether this allocation's turn has come: all of them in soak, else every so many; SPY_FUZZ_CASE="list 7" is one alone.
+static bool is_chosen(int step, long which, long number) {
+    const char *alone = getenv("SPY_FUZZ_CASE"), *seed = getenv("SPY_TEST_SEED");
+    size_t length = strlen(steps[step].name);
+    if (alone) return strncmp(alone, steps[step].name, length) == 0 && strtol(alone + length, NULL, 10) == which;
+    long stride = test_count(1000) >= 1000 ? 1 : STRIDE;
+    return (number + (seed ? strtol(seed, NULL, 10) : 0)) % stride == 0;
+}
+
+static void all(program *p, const char *backend) {
+    long total = 0, tried = 0;
+    run(p, STEPS, 0, backend); // makes what is made once for a process
+    at_rest = 0;
+    for (int i = 0; i < 3; i++) at_rest += left_over(); // an error's text keeps its memory
+    for (int step = 0; step < STEPS; step++) {
+        long made = run(p, step, 0, backend);
+        for (long which = 1; which <= made; which++)
+            if (is_chosen(step, which, ++total)) run(p, step, which, backend), tried++;
+    }
+    assert_int_equal(problems, 0);
+    print_message("%s: %ld of %ld allocations failed, one by one\n", backend, tried, total);
+}
+
+static void test_null(void **state) {
+    (void)state;
+    program p;
+    memset(&p, 0, sizeof p);
+    p.backend = spyi_null_backend();
+    all(&p, "null");
+    if (report.size) fail_msg("%s", spyi_text_str(&report));
+}
+
+static void test_vulkan(void **state) {
+    (void)state;
+    program p;
+    memset(&p, 0, sizeof p);
+    p.backend = spy_vk_backend();
+    p.computes = true;
+    all(&p, "vulkan");
+}
+
+int main(int count, char **args) {
+    if (count > 1) cmocka_set_test_filter(args[1]);
+    hold.backend = spyi_null_backend();
+    for (int i = 0; i < 3; i++)
+        if (steps[i].run(&hold)) print_message("%s\n", spy_take_error(hold.device).message);
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_null), cmocka_unit_test(test_vulkan) };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    end(&hold);
+    return failed;
+}
