@@ -4318,6 +4318,19 @@ SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 
+// >>memory that ran out
+// Allocations of this thread that have failed, by the functions below, of texts, names and objects; never goes down. Work that is made of many small
+// allocations (a kernel's text, a module's names) compares it before and after: with another number its result is
+// incomplete, and is thrown away as SPY_ERROR_OUT_OF_MEMORY, however well it looks.
+SPYI_FN uint32_t spyi_failed_allocations(void);
+SPYI_FN void spyi_note_failed_allocations(uint32_t count); // those of a thread that worked for this one
+// When another allocation has failed since `before`: replaces the text by "out of host memory" and gives that status.
+SPYI_FN spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error);
+// The process allocator's, whose memory goes to free(); the library calls no other.
+SPYI_FN void *spyi_malloc(size_t size);
+SPYI_FN void *spyi_calloc(size_t count, size_t size);
+SPYI_FN void *spyi_realloc(void *memory, size_t size);
+
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
@@ -4486,7 +4499,7 @@ bool spyi_text_reserve(spyi_text *t, size_t more) {
     if (more >= SIZE_MAX / 2 - t->size) return false;
     if (t->size + more + 1 <= t->capacity) return true;
     while (capacity < t->size + more + 1) capacity *= 2;
-    data = (char *)realloc(t->data, capacity);
+    data = (char *)spyi_realloc(t->data, capacity);
     if (!data) return false;
     data[t->size] = 0;
     t->data = data;
@@ -4548,7 +4561,7 @@ char *spyi_strdup(const char *s) {
     char *copy;
     if (!s) return NULL;
     size = strlen(s) + 1;
-    copy = (char *)malloc(size);
+    copy = (char *)spyi_malloc(size);
     if (copy) memcpy(copy, s, size);
     return copy;
 }
@@ -4692,7 +4705,7 @@ typedef struct spyi_thread_start_info {
 } spyi_thread_start_info;
 
 static spyi_thread_start_info *spyi_make_start_info(void (*func)(void *), void *arg) {
-    spyi_thread_start_info *info = (spyi_thread_start_info *)malloc(sizeof *info);
+    spyi_thread_start_info *info = (spyi_thread_start_info *)spyi_malloc(sizeof *info);
     if (info) {
         info->func = func;
         info->arg = arg;
@@ -5645,6 +5658,42 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
 // What happens around the work: errors of a device and of a thread, log, progress, and the device's host
 // memory.
 
+// >>memory that ran out
+
+static SPYI_THREAD_LOCAL uint32_t spyi_this_thread_failed;
+
+uint32_t spyi_failed_allocations(void) {
+    return spyi_this_thread_failed;
+}
+
+void spyi_note_failed_allocations(uint32_t count) {
+    spyi_this_thread_failed += count;
+}
+
+spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error) {
+    if (spyi_this_thread_failed == before) return status;
+    spyi_text_clear(error);
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+static void *spyi_noted(void *memory) {
+    if (!memory) spyi_note_failed_allocations(1);
+    return memory;
+}
+
+void *spyi_malloc(size_t size) {
+    return spyi_noted(malloc(size));
+}
+
+void *spyi_calloc(size_t count, size_t size) {
+    return spyi_noted(calloc(count, size));
+}
+
+void *spyi_realloc(void *memory, size_t size) {
+    return spyi_noted(realloc(memory, size));
+}
+
 // >>allocator
 
 // The library asks for 16 bytes of alignment and no more, which malloc() gives on 64-bit systems.
@@ -5681,7 +5730,7 @@ void *spyi_allocate(spyi_context *ctx, size_t size) {
     if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() says the same size
     memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
     if (memory) memset(memory, 0, size);
-    return memory;
+    return spyi_noted(memory);
 }
 
 void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size) {
@@ -5692,7 +5741,7 @@ void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t n
     if (new_size == 0) new_size = 1;
     moved = a.reallocate(memory, old_size, new_size, SPYI_ALIGNMENT, a.user_data);
     if (moved && new_size > old_size) memset((char *)moved + old_size, 0, new_size - old_size);
-    return moved;
+    return spyi_noted(moved);
 }
 
 void spyi_free(spyi_context *ctx, void *memory, size_t size) {
@@ -6445,7 +6494,7 @@ static unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64
 }
 
 static spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size) {
-    spyi_null_chunk *c = (spyi_null_chunk *)calloc(1, sizeof *c);
+    spyi_null_chunk *c = (spyi_null_chunk *)spyi_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->handle = ++n->last_handle;
     c->block = block;
@@ -6482,7 +6531,7 @@ static spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, si
                       (unsigned long long)n->memory_bytes);
         return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
     }
-    block = (unsigned char *)malloc(size + 256);
+    block = (unsigned char *)spyi_malloc(size + 256);
     if (block) {
         data = block + (256 - (uintptr_t)block % 256);
         c = spyi_null_add_chunk(n, block, data, size);
@@ -6580,7 +6629,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
         status = n->on_kernel(desc, n->on_kernel_data, error);
         if (status != SPY_OK) return status;
     }
-    k = (spyi_null_kernel *)calloc(1, sizeof *k);
+    k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (!k || !k->label) {
         free(k);
@@ -6680,13 +6729,13 @@ static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, spyi_null_op_kind kind, 
     spyi_null_op *op = NULL;
     if (n->op_count == n->op_capacity) {
         size_t capacity = n->op_capacity ? n->op_capacity * 2 : 64;
-        spyi_null_op **ops = (spyi_null_op **)realloc(n->ops, capacity * sizeof *ops);
+        spyi_null_op **ops = (spyi_null_op **)spyi_realloc(n->ops, capacity * sizeof *ops);
         if (ops) {
             n->ops = ops;
             n->op_capacity = capacity;
         }
     }
-    if (n->op_count < n->op_capacity) op = (spyi_null_op *)malloc(head + (size_t)size);
+    if (n->op_count < n->op_capacity) op = (spyi_null_op *)spyi_malloc(head + (size_t)size);
     if (!op) {
         spyi_text_add(error, "no host memory to record a %s", spyi_null_kind_name(kind));
         return NULL;
@@ -8480,8 +8529,19 @@ static void spyi_type_free_parts(spyi_type *type) {
     free((void *)(uintptr_t)type->display);
 }
 
-// The type in the table that equals `made`, whose strings and fields this takes.
+// Whether memory sufficed for all of its strings.
+static bool spyi_type_is_whole(const spyi_type *type) {
+    bool whole = type->name && type->display;
+    for (uint32_t i = 0; whole && i < type->field_count; ++i) whole = type->fields[i].name != NULL;
+    return whole;
+}
+
+// The type in the table that equals `made`, whose strings and fields this takes; void when memory ran out.
 static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
+    if (!spyi_type_is_whole(made)) {
+        spyi_type_free_parts(made);
+        return types->void_type;
+    }
     uint64_t hash = spyi_hash(made->name, strlen(made->name), (uint64_t)made->kind);
     spyi_mutex_lock(&types->lock);
     spyi_type_node **bucket = &types->buckets[hash % SPYI_TYPE_BUCKETS];
@@ -8489,7 +8549,7 @@ static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
     while (node && (node->hash != hash || !spyi_type_same(&node->type, made))) node = node->next;
     bool found = node != NULL;
     if (!found) {
-        node = (spyi_type_node *)calloc(1, sizeof *node);
+        node = (spyi_type_node *)spyi_calloc(1, sizeof *node);
         if (node) {
             node->type = *made;
             node->type.id = ++types->next_id;
@@ -8514,7 +8574,8 @@ static spyi_type spyi_type_blank(spyi_type_kind kind) {
 // >>making types
 
 spyi_types *spyi_types_create(spyi_target target) {
-    spyi_types *types = (spyi_types *)calloc(1, sizeof *types);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_types *types = (spyi_types *)spyi_calloc(1, sizeof *types);
     if (!types) return NULL;
     types->target = target;
     spyi_mutex_init(&types->lock);
@@ -8535,6 +8596,10 @@ spyi_types *spyi_types_create(spyi_target target) {
         types->scalars[i] = spyi_type_intern(types, &t);
     }
     types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    if (spyi_failed_allocations() != failed) {
+        spyi_types_destroy(types);
+        return NULL;
+    }
     return types;
 }
 
@@ -8612,7 +8677,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
     else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
     if (!plain) { // unsized, empty, too large, or of something without a layout
-        const spyi_type *other = spyi_type_other(types, text.data);
+        const spyi_type *other = spyi_type_other(types, spyi_text_str(&text));
         spyi_text_free(&text);
         return other;
     }
@@ -8639,7 +8704,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
 const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                   uint32_t count, size_t device_size, size_t device_align) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
-    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
     // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
@@ -8722,7 +8787,7 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
 const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name && *name ? name : "?");
-    t.display = spyi_readable_name(types, t.name);
+    if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
     return spyi_type_intern(types, &t);
 }
@@ -8730,7 +8795,7 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
 const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                   uint32_t count) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
-    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
     t.display = spyi_readable_name(types, name);
@@ -9580,6 +9645,7 @@ typedef struct spyi_sl_task { // on its caller's stack
     void (*func)(void *context);
     void *context;
     bool done;
+    uint32_t failed; // allocations on the worker's thread
 } spyi_sl_task;
 
 struct spyi_sl_worker {
@@ -9597,6 +9663,7 @@ struct spyi_sl_worker {
     bool threw;                 // ... and the thread does not come back
     void (*ask)(void *context); // what the caller's thread is to do for the worker; NULL: nothing
     void *asked;
+    uint32_t ask_failed; // allocations meanwhile
     spyi_sl_live *closing; // sessions to be closed
     spyi_sl_live *opening; // a session whose modules are being loaded
     uint32_t lives;        // sessions that are open
@@ -9685,9 +9752,11 @@ static void spyi_sl_work(void *arg) {
         spyi_sl_task *task = w->task;
         if (task && !task->done) {
             spyi_mutex_unlock(&w->lock);
+            uint32_t failed = spyi_failed_allocations();
             spyi_sl_perform(w, task);
             spyi_mutex_lock(&w->lock);
             if (w->lost) break; // the task is gone
+            task->failed = spyi_failed_allocations() - failed;
             task->done = true;
             spyi_signal_all(&w->told);
         } else if (w->ending && !w->closing) {
@@ -9751,7 +9820,9 @@ void spyi_sl_on_caller(void (*func)(void *context), void *context) {
     w->ask = func;
     spyi_signal_all(&w->told);
     while (w->ask) spyi_signal_wait(&w->wake, &w->lock);
+    uint32_t failed = w->ask_failed;
     spyi_mutex_unlock(&w->lock);
+    spyi_note_failed_allocations(failed);
 }
 
 spyi_sl_global *spyi_sl_global_session(void) {
@@ -9812,7 +9883,7 @@ static void spyi_sl_worker_end(spyi_sl_worker *w) {
 }
 
 static spyi_sl_worker *spyi_sl_worker_start(const spyi_sl_library *library) {
-    spyi_sl_worker *w = (spyi_sl_worker *)calloc(1, sizeof *w);
+    spyi_sl_worker *w = (spyi_sl_worker *)spyi_calloc(1, sizeof *w);
     if (!w) return NULL;
     spyi_mutex_init(&w->lock);
     spyi_signal_init(&w->wake);
@@ -9904,8 +9975,11 @@ static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wai
     while (!task->done && !w->lost && !(w->away && spyi_sl_gives_up(wait))) {
         if (w->ask) {
             spyi_mutex_unlock(&w->lock);
+            uint32_t failed = spyi_failed_allocations();
             w->ask(w->asked);
+            failed = spyi_failed_allocations() - failed;
             spyi_mutex_lock(&w->lock);
+            w->ask_failed = failed;
             w->ask = NULL;
             spyi_signal_all(&w->wake);
         } else {
@@ -9985,6 +10059,7 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
     task.func = func;
     task.context = context;
     task.done = false;
+    task.failed = 0;
     spy_status status = SPY_OK;
     while (status == SPY_OK && !task.done) {
         spyi_sl_worker *w = spyi_sl_worker_now(compiler->library, what, error);
@@ -10003,6 +10078,7 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
             status = spyi_sl_say_left(&wait, threw, began, error);
         spyi_sl_worker_drop(w);
     }
+    spyi_note_failed_allocations(task.failed);
     if (wait.blocked) spyi_block(compiler->ctx, false);
     if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
     spyi_text_free(&ignored);
@@ -10079,7 +10155,7 @@ static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
         if (strcmp(unit->watched[i].path, path) == 0) return;
     if (unit->watched_count % 16 == 0) {
         spyi_sl_watched *grown =
-            (spyi_sl_watched *)realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
+            (spyi_sl_watched *)spyi_realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
         if (!grown) return; // one file less to notice
         unit->watched = grown;
     }
@@ -10210,7 +10286,7 @@ spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_tex
                                                           : c->include_paths[i - unit->include_path_count];
         spyi_text_clear(&at);
         spyi_text_add(&at, "%s/%s", folder, path);
-        if (spyi_source_read(c, loading, at.data, out)) {
+        if (at.size && spyi_source_read(c, loading, at.data, out)) {
             free(unit->path);
             unit->path = at.data;
             spyi_text_free(error);
@@ -10571,7 +10647,7 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
 // >>small helpers
 
 static char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
-    char **copy = (char **)calloc(count ? count : 1, sizeof *copy);
+    char **copy = (char **)spyi_calloc(count ? count : 1, sizeof *copy);
     for (size_t i = 0; copy && i < count; ++i) copy[i] = spyi_strdup(strings[i] ? strings[i] : "");
     return copy;
 }
@@ -10609,12 +10685,12 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
         spyi_text_free(&text);
         text = with;
     }
-    for (char *p = text.data; *p; ++p) {
+    for (char *p = text.data; p && *p; ++p) {
         bool word =
             (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
         if (!word) *p = '_';
     }
-    char *result = spyi_strdup(text.data);
+    char *result = spyi_strdup(text.data); // NULL: out of memory
     spyi_text_free(&text);
     return result;
 }
@@ -10750,8 +10826,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
     target.compilerOptionEntryCount = option_count;
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
-    const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 3, sizeof *macros);
+    const char **paths = (const char **)spyi_calloc(most, sizeof *paths);
+    spyi_sl_macro *macros = (spyi_sl_macro *)spyi_calloc(unit->define_count + 3, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -10848,15 +10924,19 @@ static spyi_sl_module *spyi_sl_load_stored(spyi_sl_live *live, const spyi_sl_sto
     return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
+static void spyi_sl_stored_clear(spyi_sl_stored *stored) {
+    free(stored->name);
+    free(stored->path);
+    free(stored->data);
+    memset(stored, 0, sizeof *stored);
+}
+
 static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        free(stored[i].name);
-        free(stored[i].path);
-        free(stored[i].data);
-    }
+    for (size_t i = 0; i < count; ++i) spyi_sl_stored_clear(&stored[i]);
     free(stored);
 }
 
+// All of it, or nothing.
 static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     spyi_sl_blob *blob = NULL;
     if (module->v->serialize(module, &blob) < 0 || !blob) return false;
@@ -10864,11 +10944,13 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
     stored->name = spyi_strdup(name ? name : "");
     stored->path = spyi_strdup(path ? path : "");
-    stored->data = malloc(size ? size : 1);
+    stored->data = spyi_malloc(size ? size : 1);
     stored->size = size;
     if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
     spyi_sl_blob_free(&blob);
-    return stored->data != NULL;
+    bool whole = stored->name && stored->path && stored->data;
+    if (!whole) spyi_sl_stored_clear(stored);
+    return whole;
 }
 
 // The next sessions get the embedded modules that this one has compiled in serialized form.
@@ -10889,7 +10971,7 @@ static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *sess
 static bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
-    spyi_sl_stored *stored = (spyi_sl_stored *)calloc(unit->module_count + 1, sizeof *stored);
+    spyi_sl_stored *stored = (spyi_sl_stored *)spyi_calloc(unit->module_count + 1, sizeof *stored);
     size_t kept = 0;
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
@@ -10938,7 +11020,7 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
 // The unit's conformances as parts of programs. On failure `messages` says which one is none.
 static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
     live->conformances =
-        (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
+        (spyi_sl_component **)spyi_calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
     for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
         spyi_sl_component *made = spyi_sl_conformance(unit, live, unit->conformances[i], messages);
         if (!made) return false;
@@ -10964,7 +11046,8 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
 // A session with the unit's modules: from `content`, or from what is stored when that is NULL.
 static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                        spyi_text *messages) {
-    spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_sl_live *live = (spyi_sl_live *)spyi_calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
     if (!live) return NULL;
     spyi_sl_live_opened(live);
@@ -10972,7 +11055,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
     live->files.compiler = unit->compiler;
     live->files.loading = loading;
     live->files.session = live->session = spyi_sl_open_session(unit, &live->files);
-    live->links = (spyi_sl_component **)calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
+    live->links = (spyi_sl_component **)spyi_calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
     if (!live->session || !live->links) {
         spyi_text_add(messages, "the Slang compiler cannot make a session");
         spyi_sl_live_close(live);
@@ -11007,7 +11090,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading
         return NULL;
     }
     spyi_sl_note_externs(unit, live);
-    if (!spyi_sl_conform(unit, live, messages)) {
+    // Without memory a folder or a macro may be missing.
+    if (!spyi_sl_conform(unit, live, messages) || spyi_failed_allocations() != failed) {
         spyi_sl_live_close(live);
         return NULL;
     }
@@ -11039,7 +11123,8 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
 // >>compilers
 
 spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
-    spyi_compiler *c = (spyi_compiler *)calloc(1, sizeof *c);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_compiler *c = (spyi_compiler *)spyi_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->ctx = ctx;
     c->types = types;
@@ -11048,13 +11133,17 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
     c->print = desc->print;
     if (desc->bounds_record)
         snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
                  (unsigned long long)desc->bounds_record);
+    if (spyi_failed_allocations() != failed) {
+        spyi_compiler_destroy(c);
+        return NULL;
+    }
     return c;
 }
 
@@ -11099,7 +11188,7 @@ static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
 // The names of the modules that came with the unit: later ones come with kernels, and are none of its own.
 static void spyi_sl_note_imports(spyi_unit *unit) {
     spyi_sl_session *session = unit->live->session;
-    unit->imports = (char **)calloc(unit->module_count + 1, sizeof *unit->imports);
+    unit->imports = (char **)spyi_calloc(unit->module_count + 1, sizeof *unit->imports);
     for (size_t i = 0; unit->imports && i < unit->module_count; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
         unit->imports[i] = m ? spyi_strdup(m->v->getName(m)) : NULL;
@@ -11131,7 +11220,8 @@ static void spyi_unit_free(spyi_unit *unit) {
 }
 
 static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *desc) {
-    spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_unit *unit = (spyi_unit *)spyi_calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
     unit->serial = (uint32_t)spyi_atomic_add(&compiler->unit_count, 1);
@@ -11148,14 +11238,14 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
                         desc->source_size ? desc->source_size : strlen(desc->source));
     spyi_text path = { NULL, 0, 0 };
     if (desc->path) spyi_text_add(&path, "%s", desc->path);
-    else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
+    else if (unit->name) spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
     unit->trusted = desc->trusted;
     unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
-    unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
+    unit->defines = (spy_define *)spyi_calloc(desc->define_count + 1, sizeof *unit->defines);
     for (size_t i = 0; unit->defines && i < desc->define_count; ++i) {
         unit->defines[i].name = spyi_strdup(desc->defines[i].name ? desc->defines[i].name : "");
         unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
@@ -11163,11 +11253,15 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     }
     unit->conformances = spyi_sl_copy_strings(desc->conformances, desc->conformance_count);
     unit->conformance_count = unit->conformances ? desc->conformance_count : 0;
-    unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
+    unit->links = (spyi_unit **)spyi_calloc(desc->link_count + 1, sizeof(spyi_unit *));
     for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
         unit->links[i] = desc->link[i];
         spyi_atomic_add(&unit->links[i]->references, 1);
         unit->link_count = i + 1;
+    }
+    if (spyi_failed_allocations() != failed) {
+        spyi_unit_release(unit);
+        return NULL;
     }
     return unit;
 }
@@ -11234,8 +11328,10 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     spyi_unit_opening o;
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
     if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
+    status = spyi_check_allocations(failed, status, error); // libslang must not see half a text
     if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
@@ -11265,7 +11361,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     spyi_text_free(&o.messages);
     spyi_text_free(&o.error);
     spyi_text_free(&step);
-    return status;
+    return spyi_check_allocations(failed, status, error);
 }
 
 spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
@@ -11438,7 +11534,7 @@ spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live, const spyi_ty
     if (!type || type->kind == SPYI_TYPE_VOID) return NULL;
     if (type->id >= live->by_id_count) {
         uint32_t count = (type->id + 64) * 2;
-        spyi_sl_type **grown = (spyi_sl_type **)realloc((void *)live->by_id, count * sizeof *grown);
+        spyi_sl_type **grown = (spyi_sl_type **)spyi_realloc((void *)live->by_id, count * sizeof *grown);
         if (!grown) return NULL;
         memset((void *)(grown + live->by_id_count), 0, (count - live->by_id_count) * sizeof *grown);
         live->by_id = grown;
@@ -11458,7 +11554,7 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
     if (live->known_count * 2 >= live->known_capacity) {
         spyi_sl_known *old = live->known;
         uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
-        spyi_sl_known *grown = (spyi_sl_known *)calloc(capacity, sizeof *grown);
+        spyi_sl_known *grown = (spyi_sl_known *)spyi_calloc(capacity, sizeof *grown);
         if (!grown) return; // only a cache
         live->known = grown;
         live->known_capacity = capacity;
@@ -11547,7 +11643,7 @@ static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, s
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     unsigned count = lib->spReflectionType_GetFieldCount(slang);
-    spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
+    spyi_field *fields = (spyi_field *)spyi_calloc(count + 1, sizeof *fields);
     bool named = fields != NULL;
     for (unsigned i = 0; i < count && named; ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
@@ -11580,7 +11676,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     // Tuple and its like have a layout with fields that the type does not list.
     if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
         return spyi_type_other(types, name);
-    spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
+    spyi_field *fields = (spyi_field *)spyi_calloc(count + 1, sizeof *fields);
     bool named = fields != NULL, plain = true;
     size_t end = 0;
     for (unsigned i = 0; i < count && named; ++i) {
@@ -11640,6 +11736,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     const spyi_type *type = NULL;
+    uint32_t failed = spyi_failed_allocations();
     if (!slang) return spyi_type_other(types, "?");
     if (live->known_count) {
         const spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
@@ -11705,7 +11802,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     }
     if (!type) type = spyi_type_other(types, name);
     spyi_text_free(&text);
-    spyi_sl_known_add(live, slang, type);
+    if (spyi_failed_allocations() == failed) spyi_sl_known_add(live, slang, type);
     return type;
 }
 
@@ -11873,7 +11970,7 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     out->callee = constructed ? SPYI_CALLEE_CONSTRUCTOR : method ? SPYI_CALLEE_METHOD : SPYI_CALLEE_FUNCTION;
     out->spelling = spyi_strdup(constructed ? out->result->name : method ? last : name);
     unsigned count = lib->spReflectionFunction_GetParameterCount(function);
-    out->params = (spyi_param *)calloc(count + 2, sizeof *out->params);
+    out->params = (spyi_param *)spyi_calloc(count + 2, sizeof *out->params);
     spyi_text text = { NULL, 0, 0 };
     if (!constructed) spyi_text_add(&text, "%s ", out->result->display);
     spyi_text_add(&text, "%.*s(",
@@ -11958,7 +12055,7 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     spyi_sl_type *constructed = NULL;
     spyi_sl_function *found = spyi_sl_find_function(unit, live, f->name, &constructed);
     uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0;
-    out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
+    out->items = (spyi_signature *)spyi_calloc(count + 1, sizeof *out->items);
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);
@@ -12146,7 +12243,7 @@ typedef struct spyi_sl_resolving {
 static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_sl_resolving *r = (spyi_sl_resolving *)context;
     uint32_t count = r->count;
-    spyi_sl_type **slang_types = (spyi_sl_type **)calloc(count + 1, sizeof(spyi_sl_type *));
+    spyi_sl_type **slang_types = (spyi_sl_type **)spyi_calloc(count + 1, sizeof(spyi_sl_type *));
     spyi_sl_type *constructed = NULL;
     spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, r->name, &constructed) : NULL;
     uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;
@@ -12661,7 +12758,7 @@ void *spyi_sl_take(spyi_declarations *to, size_t size) {
     size = spyi_align(size ? size : 1, 16);
     if (!block || block->size - block->used < size) {
         size_t room = size > SPYI_SL_BLOCK_SIZE ? size : (size_t)SPYI_SL_BLOCK_SIZE;
-        block = (spyi_sl_block *)calloc(1, header + room);
+        block = (spyi_sl_block *)spyi_calloc(1, header + room);
         if (!block) {
             to->failed = true;
             return NULL;
@@ -12692,7 +12789,7 @@ const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text) {
 bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size) {
     if (count < *capacity) return true;
     uint32_t more = *capacity ? *capacity * 2 : 16;
-    void *grown = realloc(*items, more * item_size);
+    void *grown = spyi_realloc(*items, more * item_size);
     if (!grown) return false;
     *items = grown;
     *capacity = more;
@@ -12962,7 +13059,7 @@ static void spyi_sl_info_sizes(const spyi_type *type, spy_type_info *info) {
 static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
     if (id < to->by_id_count) return true;
     uint32_t count = (id + 64) * 2;
-    spy_type_info **grown = (spy_type_info **)realloc((void *)to->by_id, count * sizeof *grown);
+    spy_type_info **grown = (spy_type_info **)spyi_realloc((void *)to->by_id, count * sizeof *grown);
     if (!grown) return false;
     memset((void *)(grown + to->by_id_count), 0, (count - to->by_id_count) * sizeof *grown);
     to->by_id = grown;
@@ -13823,7 +13920,7 @@ static void spyi_sl_ask_declare(spyi_unit *unit, spyi_sl_live *live, void *conte
 }
 
 spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
-    spyi_declarations *to = (spyi_declarations *)calloc(1, sizeof *to);
+    spyi_declarations *to = (spyi_declarations *)spyi_calloc(1, sizeof *to);
     if (!to) return NULL;
     if (spyi_sl_ask(unit, 1, "list declarations", spyi_sl_ask_declare, to, NULL) == SPY_OK && !to->failed)
         return to;
@@ -13913,9 +14010,9 @@ static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind,
     spyi_inputs *p = w->inputs;
     if (p->count == w->capacity) {
         uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
-        spyi_input *items = (spyi_input *)realloc(p->items, capacity * sizeof *items);
+        spyi_input *items = (spyi_input *)spyi_realloc(p->items, capacity * sizeof *items);
         if (items) p->items = items;
-        spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
+        spyi_sl_binding *bindings = (spyi_sl_binding *)spyi_realloc(w->bindings, capacity * sizeof *bindings);
         if (bindings) w->bindings = bindings;
         w->failed = w->failed || !items || !bindings;
         if (w->failed) return NULL;
@@ -14248,7 +14345,7 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     spyi_sl_component *composite = NULL, *linked = NULL;
     spyi_sl_binding *bindings = NULL;
     spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(live->link_count + 1, sizeof(spyi_sl_component *));
+        (spyi_sl_component **)spyi_calloc(live->link_count + 1, sizeof(spyi_sl_component *));
     if (!parts) return false;
     parts[0] = (spyi_sl_component *)live->module;
     for (uint32_t i = 0; i < live->link_count; ++i) parts[i + 1] = live->links[i];
@@ -14356,7 +14453,7 @@ static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t mem
         if (s->uses[i].variable == variable && s->uses[i].member == member) return;
     if (s->use_count == s->use_capacity) {
         uint32_t capacity = s->use_capacity ? s->use_capacity * 2 : 32;
-        spyi_code_use *uses = (spyi_code_use *)realloc(s->uses, capacity * sizeof *uses);
+        spyi_code_use *uses = (spyi_code_use *)spyi_realloc(s->uses, capacity * sizeof *uses);
         s->failed = s->failed || !uses;
         if (!uses) return;
         s->uses = uses;
@@ -14422,7 +14519,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
 static bool spyi_code_scan_words(spyi_code_scan *s) {
     if (s->count < 5 || s->words[0] != 0x07230203u || s->words[3] > s->count * 4) return false;
     s->id_count = s->words[3] + 1;
-    s->ids = (spyi_code_id *)malloc(s->id_count * sizeof *s->ids);
+    s->ids = (spyi_code_id *)spyi_malloc(s->id_count * sizeof *s->ids);
     if (!s->ids) return false;
     memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
     for (size_t i = 5; i < s->count;) {
@@ -15061,7 +15158,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     c.count = *count;
     if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
     c.bound = c.words[3];
-    c.ids = (spyi_saved_id *)calloc(c.bound + 1, sizeof *c.ids);
+    c.ids = (spyi_saved_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     if (!c.ids) return false;
     if (!spyi_saved_read(&c)) {
         free(c.ids);
@@ -15076,7 +15173,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
         total += spyi_saved_write(&c, c.words + i, &found, NULL);
     bool clear = !found.unclear && !(found.wrong && found.right);
-    uint32_t *out = found.wrong && clear ? (uint32_t *)malloc((total + room) * sizeof *out) : NULL;
+    uint32_t *out = found.wrong && clear ? (uint32_t *)spyi_malloc((total + room) * sizeof *out) : NULL;
     if (out) {
         size_t at = 5;
         memcpy(out, c.words, 5 * sizeof *out);
@@ -15134,7 +15231,7 @@ static const char *spyi_saved_text_begin(const char *body, const spyi_saved_grou
 static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
     char *from = groups[0].from;
     size_t size = (size_t)(groups[depth - 1].from + groups[depth - 1].size - from), at = 0;
-    char *copy = (char *)malloc(size);
+    char *copy = (char *)spyi_malloc(size);
     if (!copy) return;
     for (uint32_t i = depth; i-- > 0; at += groups[i].size) memcpy(copy + at, groups[i].from, groups[i].size);
     memcpy(from, copy, size);
@@ -15210,7 +15307,7 @@ static void spyi_code_patch_source(uint32_t *words, size_t count) {
 static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     enum { NAME = 5, TYPE_STRUCT = 30, FUNCTION = 54 };
     if (count < 5 || words[0] != 0x07230203u || words[3] > count * 4) return count;
-    uint8_t *is_struct = (uint8_t *)calloc(words[3] + 1, 1);
+    uint8_t *is_struct = (uint8_t *)spyi_calloc(words[3] + 1, 1);
     if (!is_struct) return count;
     size_t to = 5;
     for (int pass = 0; pass < 2; pass++) {
@@ -15274,12 +15371,12 @@ bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
     if (spyi_literals_find(literals, hash)) return true;
     if (literals->count == literals->capacity) {
         uint32_t capacity = literals->capacity ? literals->capacity * 2 : 16;
-        spyi_literal *items = (spyi_literal *)realloc(literals->items, capacity * sizeof *items);
+        spyi_literal *items = (spyi_literal *)spyi_realloc(literals->items, capacity * sizeof *items);
         if (!items) return false;
         literals->items = items;
         literals->capacity = capacity;
     }
-    char *copy = (char *)malloc(size + 1);
+    char *copy = (char *)spyi_malloc(size + 1);
     if (!copy) return false;
     memcpy(copy, text, size);
     copy[size] = 0;
@@ -15374,7 +15471,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
-        code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
+        code->data = spyi_malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
@@ -15447,7 +15544,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_result result =
         holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
-    spyi_sl_component **parts = (spyi_sl_component **)calloc(
+    spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
     bool conforming = parts != NULL; // conformances come first: they are ours to release
@@ -15804,9 +15901,11 @@ SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
 // The two halves of that, for work on another thread: both inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
 SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
-// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
-SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
-                                  size_t key_size);
+// Another thread is making the same thing.
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
+// Waits outside of the device until no thread makes it.
+SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                             size_t key_size);
 // Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
 // found that it must wait.
 SPYI_FN void spyi_await(spy_device *device, int32_t seen);
@@ -16330,13 +16429,13 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     *problem = "out of host memory";
     if ((arg->name && !p->name) || (arg->type && !p->type)) return false;
     if (size) {
-        p->data = malloc(size);
+        p->data = spyi_malloc(size);
         if (!p->data) return false;
         memcpy(p->data, arg->value.data, size);
         p->arg.value.data = p->data;
     } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
-        p->fields = (spy_packed *)calloc(arg->count + 1, sizeof *p->fields);
-        p->items = (spy_arg *)calloc(arg->count + 1, sizeof *p->items);
+        p->fields = (spy_packed *)spyi_calloc(arg->count + 1, sizeof *p->fields);
+        p->items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *p->items);
         if (!p->fields || !p->items) return false;
         for (size_t i = 0; i < arg->count; i++) {
             p->field_count = i + 1;
@@ -16353,7 +16452,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
 }
 
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
-    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    spy_packed *p = (spy_packed *)spyi_calloc(1, sizeof *p);
     *problem = "out of host memory";
     if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
     spyi_packed_clear(p);
@@ -16485,7 +16584,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
             if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
                                       &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
-                spyi_text_clear(error);
+                spyi_text_free(error); // who gets memory looks at no error
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
             }
             spyi_text_free(&ignored);
@@ -16870,7 +16969,7 @@ static spy_status spyi_box_range(spy_tensor *t, const spyi_box *box, uint32_t di
     if (contiguous && t->type->same_layout)
         return upload ? spyi_range_upload(t, begin, end, host, error)
                       : spyi_range_download(t, begin, end, host, error);
-    char *image = (char *)calloc(1, (size_t)(end - begin));
+    char *image = (char *)spyi_calloc(1, (size_t)(end - begin));
     if (!image) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -17471,7 +17570,7 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     if (t->contiguous && size > SPYI_FILL_BYTES)
         count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
     char *some = NULL;
-    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)malloc((size_t)count * host_stride);
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)spyi_malloc((size_t)count * host_stride);
     if (!some) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -17501,7 +17600,7 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
     spy_tensor once = spyi_without_repeats(tensor), *t = &once;
     size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
     if (t->element_count == 0) return SPY_OK;
-    char *host = (char *)calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
+    char *host = (char *)spyi_calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
     if (!host) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -17544,7 +17643,7 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
 
 // One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
 static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
-    *element = (char *)calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
+    *element = (char *)spyi_calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
     if (!*element) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -17641,8 +17740,8 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     size_t count = (size_t)to->element_count;
     size_t from_size = count * spyi_type_host_stride(from->type),
            to_size = count * spyi_type_host_stride(to->type);
-    char *data = (char *)malloc(from_size), *converted = data;
-    if (data && from->type != to->type) converted = (char *)malloc(to_size);
+    char *data = (char *)spyi_malloc(from_size), *converted = data;
+    if (data && from->type != to->type) converted = (char *)spyi_malloc(to_size);
     spy_status status = SPY_OK;
     if (!data || !converted) {
         spyi_text_add(error, "out of host memory");
@@ -18202,11 +18301,12 @@ static spy_tensor *spyi_retained(spy_tensor *tensor) {
 static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char *function,
                                 const char *name) {
     spyi_text text = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_SHAPE_MISMATCH;
+    spy_status status = SPY_OK;
     if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
     } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
+        status = SPY_ERROR_SHAPE_MISMATCH;
         spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);
         spyi_shape_text(&tensor->shape, &text);
         spyi_text_add(&text, ", got ");
@@ -18216,7 +18316,7 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
         spyi_text_add(&text, "desc.%s: expected a gradient of %s, got elements of %s", name,
                       tensor->type->display, grad->type->display);
     }
-    if (!text.size) return true;
+    if (status == SPY_OK) return true;
     spyi_fail_text(tensor->object.device, status, function, &text);
     return false;
 }
@@ -18583,8 +18683,11 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
     if (type) {
         spyi_text why = { NULL, 0, 0 };
         spy_tensor seen = *tensor;
+        uint32_t failed = spyi_failed_allocations();
         spyi_retype(tensor, type, &seen, &why);
-        if (why.size) spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &why);
+        spy_status status =
+            spyi_check_allocations(failed, why.size ? SPY_ERROR_SHAPE_MISMATCH : SPY_OK, &why);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &why);
         else view = spyi_view_new(tensor, function);
         if (view) {
             view->type = type;
@@ -18653,6 +18756,7 @@ static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, sp
         const spyi_type *part = type->element;
         if (!part) {
             spyi_flat_walk walk;
+            uint32_t failed = spyi_failed_allocations();
             memset(&walk, 0, sizeof walk);
             spyi_flat_scalars(type, 0, &walk);
             part = walk.scalar;
@@ -18661,7 +18765,7 @@ static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, sp
             spyi_text_free(&walk.first);
             spyi_text_free(&walk.path);
             spyi_text_free(&walk.why);
-            if (why->size) return NULL;
+            if (why->size || spyi_failed_allocations() != failed) return NULL;
         }
         if (shape->rank == SPY_MAX_RANK) {
             spyi_text_add(why, "the view would have a rank above %d", SPY_MAX_RANK);
@@ -19126,8 +19230,8 @@ static spy_status spyi_print_tensor(spy_tensor *tensor, spyi_printer *p, spyi_te
     spyi_box box = spyi_shown_box(p);
     size_t size = spyi_type_host_stride(tensor->type);
     for (uint32_t d = 0; d < box.rank; d++) size *= (size_t)box.dims[d];
-    char *data = (char *)malloc(size);
-    p->columns = (spyi_column *)calloc(spyi_column_count(tensor->type), sizeof *p->columns);
+    char *data = (char *)spyi_malloc(size);
+    p->columns = (spyi_column *)spyi_calloc(spyi_column_count(tensor->type), sizeof *p->columns);
     spy_status status = SPY_ERROR_OUT_OF_MEMORY;
     if (data && p->columns) status = spyi_tensor_download_box(tensor, &box, data, error);
     else spyi_text_add(error, "out of host memory");
@@ -19153,7 +19257,9 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     spyi_printer p;
     memset(&p, 0, sizeof p);
     p.tensor = tensor;
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_print_tensor(tensor, &p, &error);
+    status = spyi_check_allocations(failed, status, &error);
     size_t size = status == SPY_OK ? p.out.size : 0;
     if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (text && capacity && size) {
@@ -19570,8 +19676,8 @@ static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t firs
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
     size_t size = spyi_type_host_stride(tensor->type);
     bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
-    char *data = some ? (char *)calloc((size_t)count + 1, size) : NULL;
-    bool *written = some ? (bool *)calloc((size_t)count + 1, sizeof *written) : NULL;
+    char *data = some ? (char *)spyi_calloc((size_t)count + 1, size) : NULL;
+    bool *written = some ? (bool *)spyi_calloc((size_t)count + 1, sizeof *written) : NULL;
     if (!range || !data || !written) {
         free(data);
         free(written);
@@ -19852,13 +19958,14 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
     spyi_unit **link = NULL;
+    uint32_t failed = spyi_failed_allocations();
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_check_module_desc(device, function, desc);
     if (status == SPY_OK) {
         size_t n = desc->link_count;
         module = (spy_module *)spyi_allocate(ctx, sizeof *module);
         if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
-        link = (spyi_unit **)malloc((n + 1) * sizeof *link);
+        link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
         if (!module || (n && !module->link) || !link) {
             spyi_free(ctx, module, sizeof *module);
             module = NULL;
@@ -19905,6 +20012,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         module->next = device->modules; // behind those that it links, also when they came meanwhile
         if (module->next) module->next->previous = module;
         device->modules = module;
+        status = spyi_check_allocations(failed, status, &error);
         if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_module_free(module);
@@ -19931,7 +20039,8 @@ static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
     spyi_outside outside;
     memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
-    bool good = spyi_unit_serialize(module->unit, bytes);
+    uint32_t failed = spyi_failed_allocations();
+    bool good = spyi_unit_serialize(module->unit, bytes) && spyi_failed_allocations() == failed;
     spyi_step_in(module->object.device, &outside);
     return good;
 }
@@ -19991,12 +20100,14 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     spyi_outside outside;
     spy_function *found = NULL;
     memset(&outside, 0, sizeof outside);
+    uint32_t failed = spyi_failed_allocations();
     spyi_step_out(device, &outside, module);
     spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
     bool explained = error.size != 0;
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
     bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+    status = spyi_check_allocations(failed, status, &error);
     bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
     spyi_step_in(device, &outside);
     if (status != SPY_OK) {
@@ -20545,7 +20656,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
                                                   sizeof header, after, error);
     if (status != SPY_OK) return status;
     uint32_t count = header[0] < p->capacity ? header[0] : p->capacity;
-    uint32_t *words = (uint32_t *)malloc(count * sizeof *words + 1);
+    uint32_t *words = (uint32_t *)spyi_malloc(count * sizeof *words + 1);
     if (!words) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -20717,7 +20828,7 @@ static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const cha
             return i + 1;
     if (b->count == b->capacity) {
         uint32_t capacity = b->capacity ? b->capacity * 2 : 64;
-        spyi_site *sites = (spyi_site *)realloc(b->sites, capacity * sizeof *sites);
+        spyi_site *sites = (spyi_site *)spyi_realloc(b->sites, capacity * sizeof *sites);
         if (!sites) return 0;
         b->sites = sites;
         b->capacity = capacity;
@@ -20833,7 +20944,7 @@ void spyi_reflection_free(spyi_reflection *reflection) {
 static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
-    now = (spyi_reflection *)calloc(1, sizeof *now);
+    now = (spyi_reflection *)spyi_calloc(1, sizeof *now);
     spyi_outside outside;
     memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
@@ -21079,7 +21190,7 @@ static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_statu
                              const char *message) {
     if (!run->device->reload.func) return;
     spyi_reload_event *grown =
-        (spyi_reload_event *)realloc(run->events, (run->event_count + 1) * sizeof *grown);
+        (spyi_reload_event *)spyi_realloc(run->events, (run->event_count + 1) * sizeof *grown);
     if (!grown) return;
     run->events = grown;
     if (!spyi_reload_hold(module)) return;
@@ -21137,7 +21248,7 @@ static void spyi_reload_mark_users(spy_device *device) {
 // >>the job, outside of the device
 
 static spy_status spyi_reload_compile(spy_module *module, const char *source, spyi_text *error) {
-    spyi_unit **link = (spyi_unit **)malloc((module->link_count + 1) * sizeof *link);
+    spyi_unit **link = (spyi_unit **)spyi_malloc((module->link_count + 1) * sizeof *link);
     if (!link) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -21209,7 +21320,8 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
     if (count == old) return true;
-    spyi_reload_function *grown = (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
+    spyi_reload_function *grown =
+        (spyi_reload_function *)spyi_realloc(part->functions, count * sizeof *grown);
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
     size_t at = count; // new ones come first in the module's list, and last here
@@ -21222,7 +21334,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
 
 // `root` and all that depends on it; NULL: out of memory.
 static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
-    spyi_reload_job *job = (spyi_reload_job *)calloc(1, sizeof *job);
+    spyi_reload_job *job = (spyi_reload_job *)spyi_calloc(1, sizeof *job);
     spy_module *oldest = device->modules;
     size_t count = 0;
     bool more = false, good = job != NULL;
@@ -21236,7 +21348,7 @@ static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root
     job->device = device;
     job->root = root;
     job->source = spyi_strdup(source);
-    job->parts = (spyi_reload_part *)calloc(count, sizeof *job->parts);
+    job->parts = (spyi_reload_part *)spyi_calloc(count, sizeof *job->parts);
     good = job->parts && (job->source || !source);
     for (spy_module *m = oldest; m && good; m = m->previous) {
         if (!m->reloading) continue;
@@ -21691,20 +21803,18 @@ SPYI_FN void spyi_await(spy_device *device, int32_t seen) {
     spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
 }
 
-static bool spyi_same_work(const spyi_outside *o, const void *work, const void *key, size_t key_size) {
-    return o->work == work && o->key_size == key_size && memcmp(o->key, key, key_size) == 0;
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size) {
+    const spyi_outside *o = device->outside;
+    while (o && (o->work != work || o->key_size != key_size || memcmp(o->key, key, key_size) != 0)) o = o->next;
+    return o != NULL;
 }
 
-SPYI_FN bool spyi_await_same_work(spy_device *device, spy_module *module, const void *work, const void *key,
-                                  size_t key_size) {
+SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                             size_t key_size) {
     spyi_outside waiting;
-    bool waited = false;
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
-        const spyi_outside *o = device->outside;
-        while (o && !spyi_same_work(o, work, key, key_size)) o = o->next;
-        if (!o) return waited;
-        waited = true;
+        if (!spyi_is_under_way(device, work, key, key_size)) return;
         memset(&waiting, 0, sizeof waiting);
         waiting.thread = spyi_thread_id();
         spyi_outside_begin(device, &waiting, module); // the module's code and its plans stay
@@ -22405,7 +22515,7 @@ static bool spyi_key_room(spyi_values *values, size_t extra) {
     size_t needed = values->key_size + extra;
     if (SPYI_LIKELY(needed <= values->key_capacity)) return true;
     size_t capacity = needed * 2 < 512 ? 512 : needed * 2;
-    uint8_t *key = (uint8_t *)realloc(values->key, capacity);
+    uint8_t *key = (uint8_t *)spyi_realloc(values->key, capacity);
     if (!key) return false;
     values->key = key;
     values->key_capacity = (uint32_t)capacity;
@@ -22565,7 +22675,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         const spy_arg *arg = &args.items[i];
         if (values->count == values->capacity) {
             uint32_t capacity = values->capacity ? values->capacity * 2 : 32;
-            spyi_value *items = (spyi_value *)realloc(values->items, capacity * sizeof *items);
+            spyi_value *items = (spyi_value *)spyi_realloc(values->items, capacity * sizeof *items);
             if (!items) return SPY_ERROR_OUT_OF_MEMORY;
             values->items = items;
             values->capacity = capacity;
@@ -22670,7 +22780,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
             if (!grad) continue;
             if (end == values->capacity) {
                 uint32_t capacity = values->capacity * 2;
-                spyi_value *items = (spyi_value *)realloc(values->items, capacity * sizeof *items);
+                spyi_value *items = (spyi_value *)spyi_realloc(values->items, capacity * sizeof *items);
                 if (!items) return SPY_ERROR_OUT_OF_MEMORY;
                 values->items = items;
                 values->capacity = capacity;
@@ -22702,7 +22812,7 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
     }
     if (globals->count == globals->capacity) {
         uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
-        spy_arg *items = (spy_arg *)realloc(globals->items, capacity * sizeof *items);
+        spy_arg *items = (spy_arg *)spyi_realloc(globals->items, capacity * sizeof *items);
         if (!items) {
             globals->failed = true; // the call says so
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -22956,7 +23066,7 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
     if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
     bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
     spyi_text_free(&prelude);
-    if (o->conformance_count) options->conformances = (char **)calloc(o->conformance_count, sizeof(char *));
+    if (o->conformance_count) options->conformances = (char **)spyi_calloc(o->conformance_count, sizeof(char *));
     good = good && (options->conformances || !o->conformance_count);
     for (size_t i = 0; i < o->conformance_count && good; i++) {
         options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
@@ -23007,7 +23117,7 @@ SPYI_FN spy_status spyi_options_keep(const spy_call_options *o, spyi_kept_option
     kept->given = true;
     kept->options = *o;
     kept->options.prelude = spyi_strdup(o->prelude);
-    char **conformances = (char **)calloc(o->conformance_count + 1, sizeof *conformances);
+    char **conformances = (char **)spyi_calloc(o->conformance_count + 1, sizeof *conformances);
     kept->options.conformances = (const char *const *)conformances;
     bool good = conformances && (kept->options.prelude || !o->prelude);
     for (size_t i = 0; good && i < o->conformance_count; i++)
@@ -23230,14 +23340,16 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
     spyi_bound *b = &a->bound;
     if (b->node_count == a->node_capacity) {
         uint32_t capacity = a->node_capacity ? a->node_capacity * 2 : 16;
-        spyi_node *nodes = (spyi_node *)realloc(b->nodes, capacity * sizeof *nodes);
+        spyi_node *nodes = (spyi_node *)spyi_realloc(b->nodes, capacity * sizeof *nodes);
         if (!nodes) return -1;
         b->nodes = nodes;
         a->node_capacity = capacity;
     }
+    char *own_name = spyi_strdup(name);
+    if (!own_name) return -1;
     spyi_node *node = &b->nodes[b->node_count];
     memset(node, 0, sizeof *node);
-    node->name = spyi_strdup(name);
+    node->name = own_name;
     node->type = type;
     node->leaf = -1;
     node->in = in;
@@ -23250,15 +23362,17 @@ SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pa
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
         uint32_t capacity = a->leaf_capacity ? a->leaf_capacity * 2 : 16;
-        spyi_leaf *leaves = (spyi_leaf *)realloc(b->leaves, capacity * sizeof *leaves);
+        spyi_leaf *leaves = (spyi_leaf *)spyi_realloc(b->leaves, capacity * sizeof *leaves);
         if (!leaves) return NULL;
         b->leaves = leaves;
         a->leaf_capacity = capacity;
     }
+    char *own_path = spyi_strdup(path);
+    if (!own_path) return NULL;
     spyi_leaf *leaf = &b->leaves[b->leaf_count++];
     memset(leaf, 0, sizeof *leaf);
     leaf->value = value;
-    leaf->path = spyi_strdup(path);
+    leaf->path = own_path;
     leaf->type = type;
     leaf->element = type;
     leaf->in = in;
@@ -23538,7 +23652,7 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
 // The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
 static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
     char(*names)[16];
-    spyi_field *fields = (spyi_field *)calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);
     if (!fields) return NULL;
     names = (char(*)[16])(void *)(fields + count + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -23614,7 +23728,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     if (v->child_count > field_count) return spyi_too_many_fields(a, index, type, fields, field_count, path);
     bool constant = a->constant;
     const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
-    int32_t *children = (int32_t *)malloc((field_count + 1) * sizeof *children);
+    int32_t *children = (int32_t *)spyi_malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
     bool good = true;
@@ -23983,6 +24097,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         free(b->nodes[i].name);
         b->nodes[i] = b->nodes[node];
         b->nodes[i].name = spyi_strdup(name);
+        if (!b->nodes[i].name) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
     if (b->mode && !spyi_check_gradients(a, signature)) return false;
     return spyi_finish_maps(a);
@@ -24135,7 +24250,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     int chosen = 0;
     if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
         return false;
-    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
+    const spyi_type **types = (const spyi_type **)spyi_calloc(signature.param_count + 1, sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
@@ -24246,9 +24361,9 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     q.of_param = of_param;
     q.result = result;
     while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
-    q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
-    q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
-    q.fixed = (bool *)calloc(q.given + 1, sizeof *q.fixed);
+    q.views = (const spyi_type **)spyi_calloc(q.given + 1, sizeof *q.views);
+    q.consumed = (uint32_t *)spyi_calloc(q.given + 1, sizeof *q.consumed);
+    q.fixed = (bool *)spyi_calloc(q.given + 1, sizeof *q.fixed);
     bool found = false, possible = q.views && q.consumed && q.fixed;
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
@@ -24280,8 +24395,8 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
 static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     const spyi_signature *signature = &a->function->overloads.items[overload];
     uint32_t n = signature->param_count;
-    int32_t *of_param = (int32_t *)malloc((n + 1) * sizeof *of_param);
-    const spyi_type **types = (const spyi_type **)malloc((n + 1) * sizeof *types);
+    int32_t *of_param = (int32_t *)spyi_malloc((n + 1) * sizeof *of_param);
+    const spyi_type **types = (const spyi_type **)spyi_malloc((n + 1) * sizeof *types);
     int32_t result = -1;
     bool open = signature->generic;
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
@@ -24353,7 +24468,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         return SPY_ERROR_NOT_FOUND;
     }
     uint8_t *sizes =
-        (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
+        (uint8_t *)spyi_calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -25099,7 +25214,7 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
     spyi_emitted *e = s->out;
     if (e->pack_count == s->pack_capacity) {
         uint32_t capacity = s->pack_capacity ? s->pack_capacity * 2 : 32;
-        spyi_pack *packs = (spyi_pack *)realloc(e->packs, capacity * sizeof *packs);
+        spyi_pack *packs = (spyi_pack *)spyi_realloc(e->packs, capacity * sizeof *packs);
         if (!packs) {
             s->failed = true;
             return;
@@ -25387,14 +25502,15 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
-        char *index = strchr(place.data, '[') + 1; // "spyi_block.x[" index "]"
-        int before = (int)(index - place.data), length = (int)place.size - before - 1;
+        const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi_block.x[" index "]"
+        index = index ? index + 1 : whole;                                      // out of memory
+        int before = (int)(index - whole), length = (int)place.size - before - 1;
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
         else spyi_text_add(&line, "{ ");
         for (uint32_t c = 0; c < memory->columns; c++) {
             spyi_text *to = store ? &line : &value_text;
-            spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
+            spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, whole, length,
                           index, memory->columns, c);
             if (store)
                 spyi_text_add(to, " = %s(%s.%c); ", spyi_spell(memory->element), spyi_text_str(&part),
@@ -25429,12 +25545,12 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, place.data);
+    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, name.data, type,
-                      s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, spyi_text_str(&name),
+                      type, s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
         spyi_text_free(&name);
     }
     spyi_text_free(&place);
@@ -25453,8 +25569,10 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
         }
         spyi_vector_name(s, i, v, &name);
         spyi_place(s, i, v, "", false, &place);
-        if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
-        else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
+        if (leaf->in)
+            spyi_text_add(&s->body, "    %s %s = %s;\n", spyi_text_str(&type), spyi_text_str(&name),
+                          spyi_text_str(&place));
+        else spyi_text_add(&s->body, "    %s %s;\n", spyi_text_str(&type), spyi_text_str(&name));
         spyi_text_free(&name);
         spyi_text_free(&place);
     }
@@ -25471,7 +25589,8 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
             spyi_text name = { NULL, 0, 0 };
             spyi_text_add(&name, "v_%s", s->names[i]);
             s->fresh[i] = !spyi_gathers(s, i);
-            if (!s->fresh[i]) spyi_text_add(&s->body, "    %s %s;\n", spyi_spell(leaf->type), name.data);
+            if (!s->fresh[i])
+                spyi_text_add(&s->body, "    %s %s;\n", spyi_spell(leaf->type), spyi_text_str(&name));
             spyi_move_value(s, i, spyi_text_str(&name), false, "    ");
             s->fresh[i] = false;
             spyi_text_free(&name);
@@ -25499,7 +25618,7 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
                 spyi_place(s, i, at / SPYI_LANES, "", true, &place);
                 spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
             }
-            spyi_text_add(&s->body, "%s = %s;\n", place.data, value.data);
+            spyi_text_add(&s->body, "%s = %s;\n", spyi_text_str(&place), spyi_text_str(&value));
             spyi_text_free(&place);
             spyi_text_free(&value);
         }
@@ -25541,7 +25660,8 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
                 spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
                 spyi_place(s, i, v, "", true, &place);
                 spyi_stored(s, i, v, &value);
-                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", place.data, value.data);
+                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", spyi_text_str(&place),
+                              spyi_text_str(&value));
                 spyi_text_free(&place);
                 spyi_text_free(&value);
             }
@@ -25712,7 +25832,8 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
                           (long long)to_type->count, p->depth, indent);
             spyi_text_add(&inside, "%s    ", indent);
             p->depth++;
-            spyi_each_piece(p, a_type, a.data, b_type, b.data, at.data, inside.data);
+            spyi_each_piece(p, a_type, spyi_text_str(&a), b_type, spyi_text_str(&b), spyi_text_str(&at),
+                            spyi_text_str(&inside));
             p->depth--;
             spyi_text_add(p->out, "%s}\n", indent);
         } else {
@@ -25789,9 +25910,9 @@ static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, cons
             child->in) { // Slang 2026.12 asserts at constants for fields of fields
             const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
             spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
-            spyi_emit_fields(s, node->first + i, part.data, true, out);
-            spyi_text_add(out, "    %s = %s;\n", field.data, part.data);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
+            spyi_emit_fields(s, node->first + i, spyi_text_str(&part), true, out);
+            spyi_text_add(out, "    %s = %s;\n", spyi_text_str(&field), spyi_text_str(&part));
         } else {
             spyi_emit_fields(s, node->first + i, spyi_text_str(&field), before, out);
         }
@@ -25838,8 +25959,8 @@ SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function, 
         spyi_text name = { NULL, 0, 0 };
         if (spyi_needs_local(b, node)) {
             spyi_text_add(&name, "a_%s", node->name);
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), name.data);
-            if (!is_result) spyi_emit_fields(s, p, name.data, true, out);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            if (!is_result) spyi_emit_fields(s, p, spyi_text_str(&name), true, out);
         } else {
             spyi_text_add(&name, "v_%s", s->names[node->leaf]);
         }
@@ -25874,7 +25995,8 @@ static void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefi
     s->lvalues[i] = spyi_strdup(spyi_text_str(&name));
     s->fresh[i] = loads && !spyi_gathers(s, i);
     if (!s->fresh[i])
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type), name.data);
+        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type),
+                      spyi_text_str(&name));
     if (loads) spyi_emit_leaf_load(s, i, indent);
     s->fresh[i] = false;
     spyi_text_free(&name);
@@ -26045,8 +26167,8 @@ static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, co
     if (n > 1)
         spyi_text_add(&s->body, "%s%sfor (int spy_p = 0; spy_p < %u; ++spy_p)\n    ", indent,
                       n <= 16 ? "[ForceUnroll] " : "", n);
-    spyi_text_add(&s->body, "%s%s = ", indent, sum.data);
-    spyi_text_add(&s->body, format, sum.data);
+    spyi_text_add(&s->body, "%s%s = ", indent, spyi_text_str(&sum));
+    spyi_text_add(&s->body, format, spyi_text_str(&sum));
     spyi_text_add(&s->body, ";\n");
     spyi_text_free(&sum);
 }
@@ -26119,7 +26241,8 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
         spyi_left_place(s, i, "spy_part", &place);
         if (n > 1) spyi_text_add(&s->body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) ", n);
         else spyi_text_add(&s->body, "    ");
-        spyi_text_add(&s->body, n > 1 ? "%s = sum_%s[spy_p];\n" : "%s = sum_%s;\n", place.data, s->names[i]);
+        spyi_text_add(&s->body, n > 1 ? "%s = sum_%s[spy_p];\n" : "%s = sum_%s;\n", spyi_text_str(&place),
+                      s->names[i]);
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
@@ -26488,8 +26611,8 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     if (b->has_result) {
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "r_result%s", s->suffix);
-        spyi_emit_variables(s, b->param_count, name.data, false, indent);
-        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
+        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), false, indent);
+        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
         spyi_text_free(&name);
     }
     if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
@@ -26689,9 +26812,9 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.path = spyi_path_of(device->base->limits.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits);
-    s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
-    s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
-    s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
+    s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
+    s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
+    s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(bound, &device->base->limits, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
@@ -26726,7 +26849,7 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
 // placed them.
 
 static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, uint32_t offset) {
-    spyi_pack *packs = (spyi_pack *)realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
+    spyi_pack *packs = (spyi_pack *)spyi_realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
     if (!packs) return false;
     out->packs = packs;
     spyi_pack *pack = &packs[out->pack_count++];
@@ -27358,6 +27481,7 @@ static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view
     uint32_t sizes[2] = { 0, 0 }, inner = spyi_view_components(t->type, sizes), rank = t->shape.rank;
     uint64_t bytes = spyi_type_device_stride(t->type), packed = bytes;
     size_t said = error->size;
+    uint32_t failed = spyi_failed_allocations();
     memset(view, 0, sizeof *view);
     if (rank + inner > SPYI_VIEW_RANK) {
         spyi_text_add(error, "%s has at most %d dimensions, components of vectors included, got %u",
@@ -27383,7 +27507,7 @@ static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view
                  (stride % (int64_t)leaf->element->device_align || view->data % leaf->element->device_align))
             spyi_text_add(error, "its elements must lie at multiples of %zu bytes, as %s needs; copy it",
                           leaf->element->device_align, leaf->type->display);
-        if (error->size > said) return false;
+        if (error->size > said || spyi_failed_allocations() != failed) return false;
         view->sizes[d] = (uint32_t)t->shape.dims[d];
         view->strides[d] = (uint32_t)stride;
         packed *= (uint64_t)t->shape.dims[d];
@@ -27963,6 +28087,8 @@ typedef struct spyi_call_outside {
 SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
                                 size_t key_size);
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
+// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
@@ -28148,7 +28274,7 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
     if (!cache) return NULL;
     cache->max_plans = max_plans;
-    cache->values = (spyi_values *)calloc(1, sizeof *cache->values);
+    cache->values = (spyi_values *)spyi_calloc(1, sizeof *cache->values);
     cache->bucket_count = SPYI_LEAST_BUCKETS;
     while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS)
         cache->bucket_count *= 2;
@@ -28171,33 +28297,52 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
     }
 }
 
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
-                                const void *key, size_t key_size) {
-    spy_device *device = function->object.device;
+// The call's values out of the way of the calls that come meanwhile. false: out of memory.
+static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
     spyi_cache *cache = device->cache;
-    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)calloc(1, sizeof *others);
+    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
     if (!others) return false;
     cache->spare = others->next;
     others->next = NULL;
     memset(o, 0, sizeof *o);
-    o->outside.work = work;
-    o->outside.key = key;
-    o->outside.key_size = key_size;
     o->values = cache->values;
     cache->values = others;
     spyi_hold_tensors(o->values, true);
+    return true;
+}
+
+static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
+    spyi_cache *cache = device->cache;
+    spyi_hold_tensors(o->values, false);
+    cache->values->next = cache->spare;
+    cache->spare = cache->values;
+    cache->values = o->values;
+}
+
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    if (!spyi_values_aside(device, o)) return false;
+    o->outside.work = work;
+    o->outside.key = key;
+    o->outside.key_size = key_size;
     spyi_step_out(device, &o->outside, function->module);
     return true;
 }
 
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
     spy_device *device = function->object.device;
-    spyi_cache *cache = device->cache;
     spyi_step_in(device, &o->outside);
-    spyi_hold_tensors(o->values, false);
-    cache->values->next = cache->spare;
-    cache->spare = cache->values;
-    cache->values = o->values;
+    spyi_values_back(device, o);
+}
+
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    spyi_call_outside aside;
+    if (!spyi_is_under_way(device, work, key, key_size) || !spyi_values_aside(device, &aside)) return false;
+    spyi_await_work(device, function->module, work, key, key_size);
+    spyi_values_back(device, &aside);
+    return true;
 }
 
 // The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
@@ -28608,7 +28753,7 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     spyi_feeds *feeds = f->feeds;
     if (feeds->count == f->capacity) {
         uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
-        spyi_feed *items = (spyi_feed *)realloc(feeds->items, capacity * sizeof *items);
+        spyi_feed *items = (spyi_feed *)spyi_realloc(feeds->items, capacity * sizeof *items);
         if (!items) return spyi_out_of_memory(f->error);
         feeds->items = items;
         f->capacity = capacity;
@@ -28752,8 +28897,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     }
     if (feeds->uniform_count == 0) return SPY_OK;
     // Host values may be copied with their padding.
-    feeds->data = (uint8_t *)calloc(size + 64, 1);
-    f->given = (uint8_t *)calloc(size + 64, 1);
+    feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
+    f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
     size = 0;
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {
@@ -28930,8 +29075,9 @@ static spy_status spyi_cuda_kernel_check(const spy_function *function, const spy
 
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
-    spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
-    if (plan) plan->key = (uint8_t *)malloc(values->key_size);
+    uint32_t failed = spyi_failed_allocations();
+    spyi_plan *plan = (spyi_plan *)spyi_calloc(1, sizeof *plan);
+    if (plan) plan->key = (uint8_t *)spyi_malloc(values->key_size);
     if (!plan || !plan->key) {
         free(plan);
         spyi_text_add(error, "out of host memory");
@@ -28967,13 +29113,15 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     }
     if (status == SPY_OK)
         plan->launch.leaves =
-            (spyi_launch_leaf *)calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
+            (spyi_launch_leaf *)spyi_calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
     if (status == SPY_OK && !plan->launch.leaves) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
+    status = spyi_check_allocations(failed, status, error);
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
+        free(plan->launch.leaves);
         free(plan->key);
         free(plan);
         return status;
@@ -28988,9 +29136,9 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
                                uint32_t short_size) {
     values->key_size = short_size;
     spyi_plan *redirect = spyi_cache_redirect(device, made->function, values);
-    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)calloc(values->count + 1, 1);
-    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)calloc(1, sizeof *fresh);
-    uint8_t *short_key = fresh ? (uint8_t *)malloc(short_size) : NULL;
+    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)spyi_calloc(values->count + 1, 1);
+    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)spyi_calloc(1, sizeof *fresh);
+    uint8_t *short_key = fresh ? (uint8_t *)spyi_malloc(short_size) : NULL;
     if (!redirect && !short_key) {
         free(sizes);
         free(fresh);
@@ -29009,7 +29157,7 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
         fresh->references = 1;
         spyi_cache_insert(device, fresh);
     }
-    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)realloc(made->key, values->key_size) : NULL;
+    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)spyi_realloc(made->key, values->key_size) : NULL;
     if (!key) return false;
     memcpy(key, values->key, values->key_size);
     memcpy(made->bound.sizes, sizes, values->count);
@@ -29029,7 +29177,7 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         return SPY_OK;
     }
     spyi_call_outside outside;
-    if (spyi_await_same_work(device, function->module, function, values->key, values->key_size)) {
+    if (spyi_call_await(function, function, values->key, values->key_size)) {
         values->key_size = short_size;
         return spyi_plan_get(function, values, plan, error);
     }
@@ -29081,13 +29229,14 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     if (!directory) return;
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s/%s.slang", directory, name);
-    bool good = spyi_file_write(path.data, source->data, source->size);
+    bool good = spyi_file_write(spyi_text_str(&path), source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
         bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
         size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
         spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
-        good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
+        good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
+                               code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -29124,7 +29273,7 @@ static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_entry *entry, co
 // The variant without a kernel: its text, and what packs its block but for a shader's.
 static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
                                      spyi_text *error) {
-    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
     *out = variant;
     if (!variant) {
         spyi_text_add(error, "out of host memory");
@@ -29145,7 +29294,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
     if (status != SPY_OK) return status;
     variant->uses =
-        (spyi_use *)calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
+        (spyi_use *)spyi_calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
     if (variant->uses) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -29154,7 +29303,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
-    spyi_twins *twins = (spyi_twins *)calloc(1, sizeof *twins);
+    spyi_twins *twins = (spyi_twins *)spyi_calloc(1, sizeof *twins);
     if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
     if (!twins || !twins->text) {
         free(twins);
@@ -29218,6 +29367,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spy_device *device = function->object.device;
     spyi_variant *variant;
     spyi_code code;
+    uint32_t failed = spyi_failed_allocations();
     spyi_entry own = function->entry; // with the places of this compilation
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
@@ -29226,25 +29376,29 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
+        status = spyi_check_allocations(failed, status, error); // half a text must not reach the compiler
+    }
+    if (status == SPY_OK) {
+        const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)
-            status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
-                                           &own, conformances, &code, error);
+            status = spyi_unit_compile_own(function->module->unit, spyi_text_str(&name),
+                                           spyi_text_str(source), entry, &own, conformances, &code, error);
         else
-            status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
-                                       &code, error);
-        spyi_dump(device, name.data, source, &code);
+            status = spyi_unit_compile(function->module->unit, spyi_text_str(&name), spyi_text_str(source),
+                                       entry, conformances, &code, error);
+        spyi_dump(device, spyi_text_str(&name), source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
         if (status == SPY_ERROR_COMPILE && !spyi_diagnose(function, error, &status))
-            spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+            spyi_text_add(error, "\nin the generated kernel:\n%s", spyi_text_str(source));
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
-        desc.label = name.data;
+        desc.label = spyi_text_str(&name);
         desc.code = code.data;
         desc.code_size = code.size;
         desc.entry = entry;
@@ -29256,13 +29410,14 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
         desc.uniform_places = code.inputs.uniform_place;
-        spyi_text_add(&step, "pipeline %s", name.data);
-        spyi_step(&device->ctx, step.data, false);
+        spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
+        spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
-        spyi_step(&device->ctx, step.data, true);
+        spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);
     }
+    status = spyi_check_allocations(failed, status, error);
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
@@ -29293,7 +29448,7 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_variant **variants =
-        (spyi_variant **)realloc(plan->variants, (plan->variant_count + 1) * sizeof *plan->variants);
+        (spyi_variant **)spyi_realloc(plan->variants, (plan->variant_count + 1) * sizeof *plan->variants);
     if (!variants) {
         spyi_variant_free(device, variant);
         spyi_text_add(error, "out of host memory");
@@ -29321,7 +29476,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         plan->launch.pass = 0;
         plan->launch.finishes = false;
     }
-    if (!stay && spyi_await_same_work(device, function->module, plan, &key, size)) {
+    if (!stay && spyi_call_await(function, plan, &key, size)) {
         *left = true;
         return SPY_OK;
     }
@@ -30348,7 +30503,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
         return true;
     }
-    void *host = malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
     bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
     if (good) spyi_type_to_device(leaf->type, out, host, 1);
     free(host);
@@ -30521,7 +30676,7 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     spy_dtype to = spyi_leaf_scalar(leaf), from = v->type->scalar;
     void *converted = NULL;
     if (leaf->in && to != from) {
-        converted = malloc((size_t)count * spyi_scalar_size(to) + 1);
+        converted = spyi_malloc((size_t)count * spyi_scalar_size(to) + 1);
         if (!converted) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -30694,7 +30849,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
-        uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
+        uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -30989,7 +31144,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
     size_t size = sizeof *plan->again + values->count * sizeof *plan->again->args, names = 0;
     for (uint32_t i = 0; i < values->count; i++)
         names += values->items[i].name ? strlen(values->items[i].name) + 1 : 0;
-    spyi_again *again = (spyi_again *)calloc(1, size + names);
+    spyi_again *again = (spyi_again *)spyi_calloc(1, size + names);
     if (!again) return; // the long way needs none
     again->args = (spyi_again_arg *)(again + 1);
     again->count = values->count;
@@ -31301,14 +31456,16 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     spyi_values *values = device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
-    size_t size = out.size;
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
+    size_t size = strlen(all);
     if (text && capacity) {
         size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, spyi_text_str(&out), n);
+        memcpy(text, all, n);
         text[n] = 0;
     }
     spyi_text_free(&out);
@@ -31546,8 +31703,8 @@ static void spyi_free_copies(spyi_values *values) {
 
 static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     uint32_t count = from->count + from->global_count + from->grad_count;
-    to->items = (spyi_value *)calloc(count + 1, sizeof *to->items);
-    to->key = (uint8_t *)malloc(from->key_size);
+    to->items = (spyi_value *)spyi_calloc(count + 1, sizeof *to->items);
+    to->key = (uint8_t *)spyi_malloc(from->key_size);
     if (!to->items || !to->key) return false;
     to->capacity = count;
     to->count = from->count;
@@ -31565,7 +31722,7 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
         copy->arg = NULL;
         copy->name = spyi_strdup(v->name);
         copy->cast = spyi_strdup(v->cast);
-        int8_t *map = (int8_t *)malloc(SPY_MAX_RANK);
+        int8_t *map = (int8_t *)spyi_malloc(SPY_MAX_RANK);
         if (map) memcpy(map, v->map, v->map_count);
         copy->map = map;
         good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
@@ -31577,7 +31734,7 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             copy->dims = to->items[same].dims;
         } else if (v->tensor) {
             const spy_tensor *beside = to->items[spyi_first_of_storage(from, i)].tensor;
-            spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
+            spyi_snapshot *snapshot = (spyi_snapshot *)spyi_malloc(sizeof *snapshot);
             good = good && snapshot;
             if (!snapshot) continue;
             spyi_snapshot_take(&snapshot->value, v->tensor);
@@ -31591,7 +31748,7 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             copy->tensor = &snapshot->value.tensor;
             copy->dims = snapshot->value.tensor.shape.dims;
         } else if (v->dims) {
-            int64_t *dims = (int64_t *)malloc(SPY_MAX_RANK * sizeof *dims);
+            int64_t *dims = (int64_t *)spyi_malloc(SPY_MAX_RANK * sizeof *dims);
             if (dims) memcpy(dims, v->dims, v->rank * sizeof *dims);
             copy->dims = dims;
             good = good && dims;
@@ -32080,7 +32237,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     memset(&made, 0, sizeof made);
     r.bound = b;
     r.values = values;
-    r.bindings = (spy_binding *)calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+    r.bindings = (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);
@@ -32089,7 +32246,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
         spyi_resolve_node(&r, &b->nodes[i], "", 0);
     made.binding_count = r.count;
     size_t head = spyi_align(sizeof made, 16), table = r.count * sizeof *r.bindings;
-    char *block = r.strings.size == r.size ? (char *)malloc(head + table + r.size) : NULL;
+    char *block = r.strings.size == r.size ? (char *)spyi_malloc(head + table + r.size) : NULL;
     if (block) {
         spy_binding *bindings = (spy_binding *)(void *)(block + head);
         char *strings = block + head + table;
