@@ -12399,7 +12399,8 @@ static bool spyi_sl_is_differentiable(spyi_unit *unit, const spyi_type *type) {
 }
 
 // A call of bwd_diff(function), or fwd_diff, with variables of the types that it then takes.
-static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, bool backward, spyi_text *out) {
+static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, bool backward,
+                                     spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
     spyi_text_add(out, "import %s;\nvoid spyi_query()\n{\n", unit->name);
     for (uint32_t i = 0; i < s->param_count; ++i) {
@@ -24781,10 +24782,9 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
     if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
                       modes[!backward].call);
-    spyi_no(a, SPY_ERROR_UNSUPPORTED,
-            "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s", got.size ? " " : "",
-            got.size ? modes[backward].side : "", modes[backward].expected, spyi_text_str(&got),
-            why->size ? "; Slang says:\n" : "", spyi_text_str(why));
+    spyi_no(a, SPY_ERROR_UNSUPPORTED, "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s",
+            got.size ? " " : "", got.size ? modes[backward].side : "", modes[backward].expected,
+            spyi_text_str(&got), why->size ? "; Slang says:\n" : "", spyi_text_str(why));
     a->refused = true;
     spyi_text_free(&got);
     spyi_text_free(&other);

@@ -190,10 +190,9 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
     if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
                       modes[!backward].call);
-    spyi_no(a, SPY_ERROR_UNSUPPORTED,
-            "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s", got.size ? " " : "",
-            got.size ? modes[backward].side : "", modes[backward].expected, spyi_text_str(&got),
-            why->size ? "; Slang says:\n" : "", spyi_text_str(why));
+    spyi_no(a, SPY_ERROR_UNSUPPORTED, "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s",
+            got.size ? " " : "", got.size ? modes[backward].side : "", modes[backward].expected,
+            spyi_text_str(&got), why->size ? "; Slang says:\n" : "", spyi_text_str(why));
     a->refused = true;
     spyi_text_free(&got);
     spyi_text_free(&other);

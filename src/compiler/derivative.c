@@ -9,7 +9,8 @@ static bool spyi_sl_is_differentiable(spyi_unit *unit, const spyi_type *type) {
 }
 
 // A call of bwd_diff(function), or fwd_diff, with variables of the types that it then takes.
-static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, bool backward, spyi_text *out) {
+static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, bool backward,
+                                     spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
     spyi_text_add(out, "import %s;\nvoid spyi_query()\n{\n", unit->name);
     for (uint32_t i = 0; i < s->param_count; ++i) {
