@@ -7546,8 +7546,9 @@ SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);
-// Whether a function has a derivative though it is not marked [Differentiable]; else `why` gets Slang's reason. Slow.
-SPYI_FN bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, spyi_text *why);
+// Whether bwd_diff, or fwd_diff, takes a function; else `why` gets Slang's reason. Slow (3 ms) at first; a yes is kept.
+SPYI_FN bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, bool backward,
+                                      spyi_text *why);
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
@@ -8276,6 +8277,8 @@ struct spyi_unit {
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
+    uint64_t *derivatives; // hashes of the queries after derivatives that there are
+    uint32_t derivative_count;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those: a fresh session is made of them
@@ -11202,6 +11205,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     free(unit->defines);
     spyi_inputs_free(&unit->inputs);
     spyi_text_free(&unit->cuda_kernels);
+    free(unit->derivatives);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);
@@ -12385,41 +12389,97 @@ bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
 
 // >>compiler/derivative.c -----------------------------------------------------------------------------------
 
-// Whether a function that is not marked as differentiable has a derivative all the same: [BackwardDerivativeOf] stands
-// elsewhere, and reflection does not tell. libslang differentiates what calls it without a word, as a constant.
+// Whether a function has a derivative in a mode. Reflection does not tell: it finds one mark for [Differentiable],
+// [ForwardDifferentiable] and the attributes that name a derivative, and [BackwardDerivativeOf] stands elsewhere. libslang does
+// not refuse what calls such a function, if the result leaves by an out parameter, as our kernels' do: it takes it for a constant,
+// or crashes. So it is asked by a query that calls bwd_diff(function) or fwd_diff(function).
 
 static bool spyi_sl_is_differentiable(spyi_unit *unit, const spyi_type *type) {
     return type->kind != SPYI_TYPE_VOID && spyi_unit_conforms(unit, type, "IDifferentiable");
 }
 
-// A call of bwd_diff(function) with variables of the types that it then takes.
-static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, spyi_text *out) {
+// A call of bwd_diff(function), or fwd_diff, with variables of the types that it then takes.
+static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, bool backward,
+                                     spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
     spyi_text_add(out, "import %s;\nvoid spyi_query()\n{\n", unit->name);
     for (uint32_t i = 0; i < s->param_count; ++i) {
         const spyi_param *p = &s->params[i];
         bool active = !p->no_diff && spyi_sl_is_differentiable(unit, p->type);
-        if (!active && p->out && !p->in) continue;
+        if (backward && !active && p->out && !p->in) continue;
         spyi_text_add(out,
-                      active && p->in ? "    DifferentialPair<%s> a%u;\n"
-                      : active        ? "    %s.Differential a%u;\n"
-                                      : "    %s a%u;\n",
+                      active && (p->in || !backward) ? "    DifferentialPair<%s> a%u;\n"
+                      : active                       ? "    %s.Differential a%u;\n"
+                                                     : "    %s a%u;\n",
                       p->type->name, i);
         spyi_text_add(&call, "%sa%u", call.size ? ", " : "", i);
     }
-    if (spyi_sl_is_differentiable(unit, s->result)) {
+    if (backward && spyi_sl_is_differentiable(unit, s->result)) {
         spyi_text_add(out, "    %s.Differential d;\n", s->result->name);
         spyi_text_add(&call, "%sd", call.size ? ", " : "");
     }
-    spyi_text_add(out, "    bwd_diff(%s)(%s);\n}\n", s->spelling, spyi_text_str(&call));
+    spyi_text_add(out, "    %s(%s)(%s);\n}\n", backward ? "bwd_diff" : "fwd_diff", s->spelling,
+                  spyi_text_str(&call));
     spyi_text_free(&call);
 }
 
-bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, spyi_text *why) {
-    if (signature->callee != SPYI_CALLEE_FUNCTION || signature->generic) return false;
+// Constructors have no name that bwd_diff takes, and of a module's methods libslang crashes at one that it takes: a differentiable
+// function that returns what the call gives.
+static void spyi_sl_return_query(spyi_unit *unit, const spyi_signature *s, spyi_text *out) {
+    spyi_text call = { NULL, 0, 0 };
+    bool method = s->callee == SPYI_CALLEE_METHOD;
+    spyi_text_add(out, "import %s;\n[Differentiable] %s spyi_query(", unit->name, s->result->name);
+    for (uint32_t i = 0; i < s->param_count; ++i) {
+        const spyi_param *p = &s->params[i];
+        spyi_text_add(out, "%s%s%s%s a%u", i ? ", " : "", p->no_diff ? "no_diff " : "",
+                      !p->out ? ""
+                      : p->in ? "inout "
+                              : "out ",
+                      p->type->name, i);
+        if (!method || i) spyi_text_add(&call, "%sa%u", call.size ? ", " : "", i);
+    }
+    spyi_text_add(out, ")\n{\n    return %s%s(%s);\n}\n", method ? "a0." : "", s->spelling,
+                  spyi_text_str(&call));
+    spyi_text_free(&call);
+}
+
+static bool spyi_sl_derivative_known(const spyi_unit *unit, uint64_t query) {
+    for (uint32_t i = 0; i < unit->derivative_count; ++i)
+        if (unit->derivatives[i] == query) return true;
+    return false;
+}
+
+static void spyi_sl_derivative_keep(spyi_unit *unit, uint64_t query) {
+    uint64_t *kept =
+        (uint64_t *)realloc(unit->derivatives, (unit->derivative_count + 1u) * sizeof *unit->derivatives);
+    if (!kept) return; // it is asked again
+    kept[unit->derivative_count++] = query;
+    unit->derivatives = kept;
+}
+
+// Whether the query of a marked function failed for want of a derivative. What else it may say is the query's own fault: not all
+// types can be written in one, and of overloads the arguments choose.
+static bool spyi_sl_lacks_derivative(const spyi_signature *s, const char *why) {
+    if (s->callee != SPYI_CALLEE_FUNCTION) return strstr(why, "E41022") != NULL;
+    return (strstr(why, "'bwd_diff' is not a member") || strstr(why, "'fwd_diff' is not a member")) &&
+           !strstr(why, "E30019");
+}
+
+bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, bool backward,
+                              spyi_text *why) {
+    bool marked = signature->differentiable, function = signature->callee == SPYI_CALLEE_FUNCTION;
+    if (signature->generic) return marked;
+    if (!function && (!marked || !backward || signature->result->kind == SPYI_TYPE_VOID)) return marked;
     spyi_text source = { NULL, 0, 0 };
-    spyi_sl_derivative_query(unit, signature, &source);
-    bool has = spyi_sl_ask_source(unit, "derivative", &source, why);
+    if (function) spyi_sl_derivative_query(unit, signature, backward, &source);
+    else spyi_sl_return_query(unit, signature, &source);
+    uint64_t query = spyi_hash(source.data, source.size, 0);
+    bool has = spyi_sl_derivative_known(unit, query);
+    if (!has) {
+        has = spyi_sl_ask_source(unit, "derivative", &source, why) ||
+              (marked && !spyi_sl_lacks_derivative(signature, spyi_text_str(why)));
+        if (has) spyi_sl_derivative_keep(unit, query);
+    }
     spyi_text_free(&source);
     return has;
 }
@@ -23225,6 +23285,7 @@ typedef struct spyi_attempt {
     uint32_t pair; // number of the gradient that the next value was given with; 0: none
     bool result;   // what is being bound is the function's result
     bool constant; // what is being bound takes no part in derivatives
+    bool refused;  // for want of a derivative: the reason stays, whatever other types are tried
     spyi_text reason;
     spy_status status; // of the failure
 } spyi_attempt;
@@ -23266,6 +23327,7 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
     va_list list;
+    if (a->refused) return false;
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
@@ -24707,19 +24769,38 @@ static bool spyi_views_gradients(const spyi_attempt *a) {
     return false;
 }
 
+// Takes `why`, Slang's reason.
+static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature, spyi_text *why) {
+    static const struct {
+        const char *side, *expected, *got, *call;
+    } modes[2] = { { "forward", "[ForwardDifferentiable] or [ForwardDerivative]",
+                     "[ForwardDifferentiable] or [ForwardDerivative]", "spy_call_forward_diff" },
+                   { "backward", "[BackwardDifferentiable] or [BackwardDerivative]", "[BackwardDerivative]",
+                     "spy_call_backward" } };
+    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    spyi_text other = { NULL, 0, 0 }, got = { NULL, 0, 0 };
+    if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
+        spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
+                      modes[!backward].call);
+    spyi_no(a, SPY_ERROR_UNSUPPORTED, "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s",
+            got.size ? " " : "", got.size ? modes[backward].side : "", modes[backward].expected,
+            spyi_text_str(&got), why->size ? "; Slang says:\n" : "", spyi_text_str(why));
+    a->refused = true;
+    spyi_text_free(&got);
+    spyi_text_free(&other);
+    spyi_text_free(why);
+    return false;
+}
+
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
     spyi_role from_outputs = backward ? SPYI_ROLE_READ : SPYI_ROLE_WRITTEN,
               of_inputs = backward ? SPYI_ROLE_ADDED : SPYI_ROLE_READ;
     spyi_text why = { NULL, 0, 0 };
-    if (!signature->differentiable && !spyi_unit_has_derivative(a->unit, signature, &why)) {
-        spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                "it is not differentiable: mark it [Differentiable] or give it a derivative%s%s",
-                why.size ? "; Slang says:\n" : "", spyi_text_str(&why));
-        spyi_text_free(&why);
-        return false;
-    }
+    if (!spyi_unit_has_derivative(a->unit, signature, backward, &why))
+        return spyi_no_derivative(a, signature, &why);
+    spyi_text_free(&why);
     if (spyi_views_gradients(a)) return true;
     if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
         return spyi_no(

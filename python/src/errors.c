@@ -89,6 +89,8 @@ static const char *const spyp_words[][2] = {
     { " desc.print_buffer_bytes", " print_buffer_size" },
     { "a tensor with one, spy_arg_diff_pair, or a struct of p and d", "a tensor with_grads(), a DiffPair, or a dict of p and d" },
     { "make its tensor with_grad, or give spy_arg_diff_pair", "give a tensor with_grads(), or a DiffPair" },
+    { "spy_call_forward_diff works", "fwds() works" },
+    { "spy_call_backward works", "bwds() works" },
     { "make their tensors with_grad", "give tensors with_grads()" },
     { " desc.with_grad", " with_grads()" },
     { " with_grad: ", " " },

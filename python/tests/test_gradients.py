@@ -40,6 +40,7 @@ import slangpy_diff;
 [Differentiable] T square<T : __BuiltinFloatingPointType>(T x) { return x * x; }
 [Differentiable] vector<float, N> twice<let N : int>(vector<float, N> x) { return x * 2; }
 float plain(float x) { return x * x; }
+[ForwardDifferentiable] float only_forward(float x) { return x * x; }
 [Differentiable] float times_n(float x, int n) { return x * n; }
 float custom(float x) { return x; }
 [BackwardDerivativeOf(custom)]
@@ -875,6 +876,10 @@ def test_not_differentiable(m, tensor):
     text = raises(spy.Error, r"(?s)plain.*not differentiable.*\[Differentiable\]", m.plain.bwds, x, _result=ONE)
     assert "Slang says" in text
     raises(spy.Error, "not differentiable", m.plain.fwds, x)
+    # in one direction only
+    text = raises(spy.Error, r"(?s)only_forward.*not differentiable backward: expected \[Differentiable\], \[BackwardDiff", m.only_forward.bwds, x, _result=ONE)
+    assert r"got a function with [ForwardDifferentiable] or [ForwardDerivative] only: fwds() works" in text
+    raises(spy.Error, r"(?s)own.*not differentiable forward: .*bwds\(\) works", m.own.fwds, x)
 
 
 def test_missing_gradients(m, device, tensor):

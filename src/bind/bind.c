@@ -6,6 +6,7 @@
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
     va_list list;
+    if (a->refused) return false;
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
     va_end(list);

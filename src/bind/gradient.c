@@ -177,19 +177,38 @@ static bool spyi_views_gradients(const spyi_attempt *a) {
     return false;
 }
 
+// Takes `why`, Slang's reason.
+static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature, spyi_text *why) {
+    static const struct {
+        const char *side, *expected, *got, *call;
+    } modes[2] = { { "forward", "[ForwardDifferentiable] or [ForwardDerivative]",
+                     "[ForwardDifferentiable] or [ForwardDerivative]", "spy_call_forward_diff" },
+                   { "backward", "[BackwardDifferentiable] or [BackwardDerivative]", "[BackwardDerivative]",
+                     "spy_call_backward" } };
+    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    spyi_text other = { NULL, 0, 0 }, got = { NULL, 0, 0 };
+    if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
+        spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
+                      modes[!backward].call);
+    spyi_no(a, SPY_ERROR_UNSUPPORTED, "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s",
+            got.size ? " " : "", got.size ? modes[backward].side : "", modes[backward].expected,
+            spyi_text_str(&got), why->size ? "; Slang says:\n" : "", spyi_text_str(why));
+    a->refused = true;
+    spyi_text_free(&got);
+    spyi_text_free(&other);
+    spyi_text_free(why);
+    return false;
+}
+
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
     spyi_role from_outputs = backward ? SPYI_ROLE_READ : SPYI_ROLE_WRITTEN,
               of_inputs = backward ? SPYI_ROLE_ADDED : SPYI_ROLE_READ;
     spyi_text why = { NULL, 0, 0 };
-    if (!signature->differentiable && !spyi_unit_has_derivative(a->unit, signature, &why)) {
-        spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                "it is not differentiable: mark it [Differentiable] or give it a derivative%s%s",
-                why.size ? "; Slang says:\n" : "", spyi_text_str(&why));
-        spyi_text_free(&why);
-        return false;
-    }
+    if (!spyi_unit_has_derivative(a->unit, signature, backward, &why))
+        return spyi_no_derivative(a, signature, &why);
+    spyi_text_free(&why);
     if (spyi_views_gradients(a)) return true;
     if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
         return spyi_no(

@@ -20,6 +20,7 @@ typedef struct spyi_attempt {
     uint32_t pair; // number of the gradient that the next value was given with; 0: none
     bool result;   // what is being bound is the function's result
     bool constant; // what is being bound takes no part in derivatives
+    bool refused;  // for want of a derivative: the reason stays, whatever other types are tried
     spyi_text reason;
     spy_status status; // of the failure
 } spyi_attempt;

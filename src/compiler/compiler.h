@@ -158,8 +158,9 @@ SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);
-// Whether a function has a derivative though it is not marked [Differentiable]; else `why` gets Slang's reason. Slow.
-SPYI_FN bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, spyi_text *why);
+// Whether bwd_diff, or fwd_diff, takes a function; else `why` gets Slang's reason. Slow (3 ms) at first; a yes is kept.
+SPYI_FN bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, bool backward,
+                                      spyi_text *why);
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 

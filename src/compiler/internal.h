@@ -180,6 +180,8 @@ struct spyi_unit {
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
+    uint64_t *derivatives; // hashes of the queries after derivatives that there are
+    uint32_t derivative_count;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those: a fresh session is made of them

@@ -179,6 +179,80 @@ static void test_nested_loops(void **state) {
     spy_release_module(m);
 }
 
+// Each kind of function in each mode: the derivative at 3 of what is written, or refused by name.
+static void test_kinds_of_functions(void **state) {
+    static const char text[] =
+        "DifferentialPair<float> by3(DifferentialPair<float> x) { return diffPair(x.p * x.p, 3 * x.d); }\n"
+        "void by5(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 5 * d); }\n"
+        "[Differentiable] float any(float x) { return x * x; }\n"
+        "[BackwardDifferentiable] float backward(float x) { return x * x; }\n"
+        "[ForwardDifferentiable] float forward(float x) { return x * x; }\n"
+        "[ForwardDerivative(by3)] float own_forward(float x) { return x * x; }\n"
+        "[BackwardDerivative(by5)] float own_backward(float x) { return x * x; }\n"
+        "[ForwardDerivative(by3)] [BackwardDerivative(by5)] float own_both(float x) { return x * x; }\n"
+        "float later_forward(float x) { return x * x; }\n"
+        "[ForwardDerivativeOf(later_forward)] DifferentialPair<float> later3(DifferentialPair<float> x) { return by3(x); }\n"
+        "float later_backward(float x) { return x * x; }\n"
+        "[BackwardDerivativeOf(later_backward)] void later5(inout DifferentialPair<float> x, float d) { by5(x, d); }\n"
+        "[PrimalSubstitute(any)] float substituted(float x) { return x * x; }\n"
+        "[ForwardDifferentiable] T open_forward<T : __BuiltinFloatingPointType>(T x) { return x * x; }\n"
+        "[Differentiable] T open<T : __BuiltinFloatingPointType>(T x) { return x * x; }\n"
+        "[ForwardDifferentiable] void out_forward(float x, out float y) { y = x * x; }\n"
+        "[Differentiable] float overloaded(float x) { return x * x; }\n"
+        "[ForwardDifferentiable] float2 overloaded(float2 x) { return x * x; }\n"
+        "[Differentiable] float calls_backward(float x) { return own_backward(x) * 2; }\n"
+        "namespace deep { [ForwardDifferentiable] float forward(float x) { return x * x; } }\n"
+        "struct S : IDifferentiable { float a; [ForwardDifferentiable] float forward(float x) { return a * x * x; }\n"
+        "  [ForwardDifferentiable] __init(float x) { a = x; }\n"
+        "  [ForwardDifferentiable] static float still(float x) { return x * x; }\n"
+        "  [Differentiable] float any(float x) { return a * x * x; } };\n";
+    static const struct {
+        const char *function;
+        double forward, backward; // 0: refused; -1: Slang itself gives 0 without a word
+    } rows[] = { { "any", 6, 6 }, { "backward", 6, 6 }, { "forward", 6, 0 }, { "own_forward", 3, 0 }, { "own_backward", 0, 5 },
+                 { "own_both", 3, 5 }, { "later_forward", 3, 0 }, { "later_backward", 0, 5 }, { "substituted", 6, 6 },
+                 { "open_forward", 6, 0 }, { "open_forward<float>", 6, 0 }, { "open", 6, 6 }, { "open<float>", 6, 6 }, { "out_forward", 6, 0 },
+                 { "overloaded", 6, 6 }, { "deep::forward", 6, 0 }, { "S.still", 6, 0 }, { "S.forward", 6, 0 }, { "S.any", 6, 6 }, { "calls_backward", -1, 10 } };
+    static const char *const attributes[] = { "expected [Differentiable], [ForwardDifferentiable]", "expected [Differentiable], [BackwardDifferentiable]" };
+    static const char *const modes[] = { "spy_call_forward_diff", "spy_call_backward" };
+    NEEDS_DEVICE();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "kinds_of_functions", text));
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const char *name = rows[k].function;
+        spy_function *f = MADE(spy_function, spy_find_function(m, name));
+        bool method = !strcmp(name, "S.forward") || !strcmp(name, "S.any"), out = !strcmp(name, "out_forward");
+        for (int backward = 0; backward < 2; backward++) {
+            double want = backward ? rows[k].backward : rows[k].forward;
+            if (want < 0) continue;
+            spy_tensor *x = floats(SPY_SHAPE(1), (float[]){ 3 }), *r = seeded(SPY_SHAPE(1));
+            OK(spy_tensor_fill(spy_tensor_grad(x), backward ? 0.0f : 1.0f));
+            spy_arg items[3] = { spy_arg_struct("this", SPY_ARGS(spy_arg_f32("a", 1))), spy_arg_tensor("x", x), spy_arg_tensor(out ? "y" : "_result", r) };
+            spy_args args = { items + !method, method ? 3u : 2u };
+            for (int again = 0; again < 2; again++) { // the answer is kept
+                if (want == 0) {
+                    spy_status status = backward ? spy_call_backward(f, args) : spy_call_forward_diff(f, args);
+                    FAILS(SPY_ERROR_UNSUPPORTED, status, modes[backward], strstr(name, "still") ? "still" : name, "not differentiable", attributes[backward], modes[!backward], "Slang says");
+                } else if (!again) {
+                    OK(backward ? spy_call_backward(f, args) : spy_call_forward_diff(f, args));
+                    HOLDS(spy_tensor_grad(backward ? x : r), want);
+                }
+            }
+            RELEASE(x, r);
+        }
+    }
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(1);
+    d.type = "S";
+    d.module = m;
+    d.with_grad = true;
+    spy_tensor *x = floats(SPY_SHAPE(1), (float[]){ 3 }), *made = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_backward(MADE(spy_function, spy_find_function(m, "S")), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", made))),
+          "not differentiable backward", "spy_call_forward_diff works", "E41022");
+    RELEASE(x, made);
+    spy_release_module(m);
+}
+
 // >>shader parameters
 
 // Derivatives read them, too; for CUDA Slang's text then copies all of them at once.
@@ -1156,7 +1230,7 @@ int main(void) {
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
         cmocka_unit_test(test_nested_loops),   cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
-        cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters),
+        cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters), cmocka_unit_test(test_kinds_of_functions),
     };
     if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
