@@ -145,6 +145,15 @@ $B/cuda/%: $T/gpu/test_%.o $(gpu_helpers) $B/tests-headers/cuda/compile_only.o
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
 
+# Seeded attackers: see the head of each.
+$B/tests/fuzz/%.o: tests/fuzz/%.c | build/gen/slang/embed.h
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DSPY_TEST_SPLIT=1 -Isrc -Ibuild/gen -Itests/common $(INCLUDES) -c $< -o $@
+
+$B/fuzz/%: $B/tests/fuzz/%.o $(library)
+	@mkdir -p $(@D)
+	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+
 $B/bench/%: tests/bench/%.c $B/headers/implementation.o | headers
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -I. -Itests/common $(INCLUDES) $< $B/headers/implementation.o -o $@ $(LIBS)

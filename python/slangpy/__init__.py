@@ -1,5 +1,7 @@
 """Call Slang GPU functions from Python: name a function, pass numbers, arrays or tensors, get results back."""
+import atexit as _atexit
 import os as _os
+import sys as _sys
 
 from ._slangpy import *
 from . import _slangpy
@@ -16,6 +18,7 @@ from .profiling import *
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_slangpy._after_fork)
+_atexit.register(lambda: _slangpy._at_exit(getattr(_sys, "last_type", None) is KeyboardInterrupt))
 
 __version__ = "{}.{}.{}".format(SPY_VERSION // 10000, SPY_VERSION // 100 % 100, SPY_VERSION % 100)
 

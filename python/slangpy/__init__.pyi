@@ -649,7 +649,7 @@ class Tensor:
         """The same memory as a Tensor without gradients."""
     @property
     def grad(self) -> Tensor | Any:
-        """The gradient, a Tensor: grad_out, or else grad_in; None without gradients. Views have views of it."""
+        """The gradient, a Tensor: grad_out, or else grad_in; AttributeError without gradients. Views have views of it."""
     @property
     def grad_in(self) -> Tensor | None:
         """The gradient that calls read, of their outputs going backward; or None."""

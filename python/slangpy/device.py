@@ -96,7 +96,7 @@ class Device(_slangpy.Device):
             enable_hot_reload=desc.enable_hot_reload, cuda_context=context,
             adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library, label=desc.label or None,
             log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size,
-            check_bounds=desc.check_bounds)
+            compile_timeout_s=desc.compile_timeout_s, check_bounds=desc.check_bounds)
         desc.include_paths, desc.compiler_options = paths, options
         self._desc = desc
         self._steps = _Steps(desc.enable_compilation_reports)
@@ -110,9 +110,6 @@ class Device(_slangpy.Device):
         """close(): call the close callbacks, wait for all work, then release the device and all that was made from it."""
         _slangpy.Device.close(self)
         _current[:] = [d for d in _current if d is not self]
-
-    def __exit__(self, *exception):
-        self.close()
 
     def __getattr__(self, name):
         from .absent import missing
@@ -399,8 +396,9 @@ def create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_
     existing_device_handles=None, bindless_options=None, **more): a Device. `adapter_luid`: of enumerate_adapters();
     `include_paths`: searched by `import` and #include; `existing_device_handles`: a CUcontext for a CUDA device, which must outlive
     it, with or without its CUdevice, as a list of NativeHandle; see get_cuda_current_context_native_handles(); `more`: further keywords of DeviceDesc (adapter_name, label,
-    compiler_options, log, progress, print_buffer_size, slang_library, max_plans; check_bounds, for debugging: tensors taken whole check their
-    indices in the kernel, and the first bad one is the next wait's or read's error). The environment's
+    compiler_options, log, progress, print_buffer_size, slang_library, max_plans, compile_timeout_s: seconds that the Slang
+    compiler may take for one module or kernel, 0: 600, negative: no limit; check_bounds, for
+    debugging: tensors taken whole check their indices in the kernel, and the first bad one is the next wait's or read's error). The environment's
     SLANGPY_DEVICE_TYPE_OVERRIDE names another type."""
     override = os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE")
     if override:

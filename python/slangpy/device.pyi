@@ -88,6 +88,7 @@ class Device(_Device):
         log: Callable[[int, str], object] | None = ...,
         progress: Callable[[str, bool], object] | None = ...,
         print_buffer_size: int = ...,
+        compile_timeout_s: float = ...,
         check_bounds: bool = ...,
         slang_library: str | None = ...,
         max_plans: int = ...,
@@ -267,6 +268,7 @@ def create_device(
     log: Callable[[int, str], object] | None = ...,
     progress: Callable[[str, bool], object] | None = ...,
     print_buffer_size: int = ...,
+    compile_timeout_s: float = ...,
     check_bounds: bool = ...,
     slang_library: str | None = ...,
     max_plans: int = ...,
@@ -279,8 +281,9 @@ def create_device(
     """A Device. `adapter_luid`: of enumerate_adapters(); `include_paths`: searched by `import` and #include;
     `existing_device_handles`: a CUcontext for a CUDA device, which must outlive it, with or without its CUdevice, as a
     list of NativeHandle; see get_cuda_current_context_native_handles(); `more`: further keywords of DeviceDesc
-    (adapter_name, label, compiler_options, log, progress, print_buffer_size, slang_library, max_plans; check_bounds, for debugging: tensors taken whole check
-    their indices in the kernel, and the first bad one is the next wait's or read's error). The environment's
+    (adapter_name, label, compiler_options, log, progress, print_buffer_size, slang_library, max_plans, compile_timeout_s:
+    seconds that the Slang compiler may take for one module or kernel, 0: 600, negative: no limit; check_bounds, for debugging:
+    tensors taken whole check their indices in the kernel, and the first bad one is the next wait's or read's error). The environment's
     SLANGPY_DEVICE_TYPE_OVERRIDE names another type.
     """
 def init_device() -> Device:

@@ -247,7 +247,7 @@ class DeviceDesc(_Desc):
         "adapter_luid": None, "compiler_options": None, "include_paths": None, "module_cache_path": None,
         "shader_cache_path": None, "shader_cache_size": 128 << 20, "existing_device_handles": None,
         "bindless_options": None, "label": "", "adapter_name": None, "max_plans": 0, "slang_library": None,
-        "print_buffer_size": 0, "check_bounds": False, "log": None, "progress": None,
+        "print_buffer_size": 0, "check_bounds": False, "log": None, "progress": None, "compile_timeout_s": 0.0,
     }
 
 

@@ -272,6 +272,7 @@ class DeviceDesc(_Desc):
     max_plans: int
     slang_library: str | None
     print_buffer_size: int
+    compile_timeout_s: float
     check_bounds: bool
     log: Callable[[int, str], object] | None
     progress: Callable[[str, bool], object] | None
@@ -300,6 +301,7 @@ class DeviceDesc(_Desc):
         max_plans: int = ...,
         slang_library: str | None = ...,
         print_buffer_size: int = ...,
+        compile_timeout_s: float = ...,
         check_bounds: bool = ...,
         log: Callable[[int, str], object] | None = ...,
         progress: Callable[[str, bool], object] | None = ...,

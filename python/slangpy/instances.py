@@ -41,8 +41,9 @@ class _Instances:
         if function is None:
             try:
                 function = self._struct[name].as_func()
-            except (KeyError, ValueError):
-                message = "{} of {} has no field or method named '{}'".format(type(self).__name__, self._struct.name, name)
+            except (KeyError, ValueError) as error:
+                hint = str(error).partition("named '{}'".format(name))[2]
+                message = "{} of {} has no field or method named '{}'{}".format(type(self).__name__, self._struct.name, name, hint)
                 raise AttributeError(message) from None
             if not _slangpy._is_static(self._struct, name):
                 function = function.bind(self)

@@ -72,6 +72,7 @@ def create_torch_device(
     log: Callable[[int, str], object] | None = ...,
     progress: Callable[[str, bool], object] | None = ...,
     print_buffer_size: int = ...,
+    compile_timeout_s: float = ...,
     check_bounds: bool = ...,
     slang_library: str | None = ...,
     max_plans: int = ...,

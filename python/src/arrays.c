@@ -239,28 +239,72 @@ static int spyp_from_dl_tensor(spyp_arena *arena, const spyp_dl_tensor *t, bool 
     return status > 0 && bfloat ? spyp_widen_bfloat(arena, array) : status;
 }
 
-// The capsule stays ours, unconsumed, as long as its memory is used: its own destructor then frees it.
+// Who has a capsule may consume it, and free its memory with it. While its memory is used here it has a name that nobody consumes,
+// which lies in such a struct.
+typedef struct spyp_hold {
+    char name[24];
+    const char *own;   // its name before
+    PyObject *capsule;
+    PyObject *guard;   // borrowed: the object that owns this struct, and gives the name back when it goes
+} spyp_hold;
+
+#define SPYP_HOLD "slangpy.hold"
+
+static spyp_hold *spyp_hold_of(PyObject *capsule) {
+    union { const char *name; spyp_hold *hold; } at = { PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL };
+    if (!at.name) PyErr_Clear();
+    return at.name && strcmp(at.name, SPYP_DL_NAME_HELD) == 0 ? at.hold : NULL;
+}
+
+static void spyp_hold_end(PyObject *guard) {
+    spyp_hold *hold = (spyp_hold *)PyCapsule_GetPointer(guard, SPYP_HOLD);
+    (void)PyCapsule_SetName(hold->capsule, hold->own);
+    Py_DECREF(hold->capsule);
+    PyMem_Free(hold);
+}
+
+PyObject *spyp_capsule_hold(PyObject *capsule) {
+    spyp_hold *hold = spyp_hold_of(capsule);
+    if (hold) return Py_NewRef(hold->guard);
+    if (!(hold = (spyp_hold *)PyMem_Calloc(1, sizeof *hold))) return PyErr_NoMemory();
+    PyObject *guard = PyCapsule_New(hold, SPYP_HOLD, NULL);
+    PyOS_snprintf(hold->name, sizeof hold->name, "%s", SPYP_DL_NAME_HELD);
+    hold->own = PyCapsule_GetName(capsule);
+    if (!guard || PyCapsule_SetName(capsule, hold->name) < 0) {
+        PyMem_Free(hold);
+        Py_XDECREF(guard);
+        return NULL;
+    }
+    hold->capsule = Py_NewRef(capsule);
+    hold->guard = guard;
+    (void)PyCapsule_SetDestructor(guard, spyp_hold_end);
+    return guard;
+}
+
+// Of a capsule that nobody has consumed. It stays so: its own destructor frees its memory.
 const spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only) {
+    const spyp_hold *hold = spyp_hold_of(capsule);
+    const char *own = hold ? hold->own : PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
+    const char *now = hold ? hold->name : own; // the same unless it is held
     *read_only = false;
-    if (PyCapsule_IsValid(capsule, SPYP_DL_NAME_VERSIONED)) {
-        spyp_dl_versioned *v = (spyp_dl_versioned *)PyCapsule_GetPointer(capsule, SPYP_DL_NAME_VERSIONED);
+    if (own && strcmp(own, SPYP_DL_NAME_VERSIONED) == 0) {
+        spyp_dl_versioned *v = (spyp_dl_versioned *)PyCapsule_GetPointer(capsule, now);
         *read_only = v->flags & SPYP_DL_READ_ONLY;
         if (v->version.major == 1) return &v->tensor;
         PyErr_Format(PyExc_TypeError, "%s: Unsupported type: DLPack version %u; expected 1", what, v->version.major);
         return NULL;
     }
-    if (PyCapsule_IsValid(capsule, SPYP_DL_NAME)) return &((spyp_dl_legacy *)PyCapsule_GetPointer(capsule, SPYP_DL_NAME))->tensor;
-    const char *name = PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
+    if (own && strcmp(own, SPYP_DL_NAME) == 0) return &((spyp_dl_legacy *)PyCapsule_GetPointer(capsule, now))->tensor;
     PyErr_Clear();
     PyErr_Format(PyExc_TypeError, "%s: Unsupported type: expected a DLPack capsule that nobody has consumed, got %s%s", what,
-                 PyCapsule_CheckExact(capsule) ? "a capsule named " : "no capsule", name ? name : "");
+                 PyCapsule_CheckExact(capsule) ? "a capsule named " : "no capsule", own ? own : "");
     return NULL;
 }
 
 static int spyp_from_capsule(spyp_arena *arena, PyObject *capsule, const char *what, spyp_host_array *array) {
     bool read_only;
     const spyp_dl_tensor *tensor = spyp_capsule_tensor(capsule, what, &read_only);
-    return tensor ? spyp_from_dl_tensor(arena, tensor, read_only, what, array) : -1;
+    return tensor && spyp_arena_kept(arena, spyp_capsule_hold(capsule)) ? spyp_from_dl_tensor(arena, tensor, read_only, what, array) : -1;
 }
 
 PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what) {
@@ -347,7 +391,7 @@ int spyp_is_array(PyObject *object) {
 // What `method` of an object gives, or numpy.asarray(object) without one, instead of the object.
 static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method, const char *what, spyp_host_array *array) {
     PyObject *numpy = method ? NULL : spyp_numpy();
-    PyObject *other = method ? PyObject_CallMethod(object, method, NULL) : numpy ? PyObject_CallMethod(numpy, "asarray", "O", object) : NULL;
+    PyObject *other = method ? PyObject_CallMethod(object, method, NULL) : numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", object) : NULL;
     int status = other ? spyp_arena_keep(arena, other) : -1;
     if (status == 0) status = spyp_host_array_get(arena, other, what, array);
     Py_XDECREF(numpy);
@@ -379,9 +423,7 @@ int spyp_check_gradient(PyObject *object, const char *what) {
     return spyp_is_true(object, "requires_grad") ? spyp_refuse_gradient(what) : 0;
 }
 
-int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
-    memset(array, 0, sizeof *array);
-    if (spyp_is_host_buffer(object)) return spyp_from_buffer(arena, object, what, array);
+static int spyp_host_array_of(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
     if (!spyp_is_array(object)) return 0;
     if (PyCapsule_CheckExact(object)) return spyp_from_capsule(arena, object, what, array);
     if (PyObject_HasAttr(object, spyp.s_dlpack)) {
@@ -395,6 +437,15 @@ int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, s
     }
     if (PyObject_HasAttr(object, spyp.s_cuda_array)) return spyp_from_device(arena, object, what, array);
     return spyp_instead(arena, object, NULL, what, array);
+}
+
+int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
+    memset(array, 0, sizeof *array);
+    if (spyp_is_host_buffer(object)) return spyp_from_buffer(arena, object, what, array);
+    if (spyp_arena_down(arena) < 0) return -1; // an array's detach() or cpu() gives another one
+    int status = spyp_host_array_of(arena, object, what, array);
+    spyp_arena_up(arena);
+    return status;
 }
 
 // >>arrays that a call writes and that `data` is a copy of

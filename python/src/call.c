@@ -7,6 +7,10 @@
 
 #define SPYP_MOST_ARGS 64
 
+// Calls of this thread within the arguments and callbacks of each other. Each takes 11 KiB of its stack.
+#define SPYP_MOST_NESTED 64
+static SPYP_THREAD_LOCAL int spyp_nested;
+
 typedef struct spyp_invocation {
     spyp_call call;
     spy_arg items[SPYP_MOST_ARGS + 1]; // and the result
@@ -38,9 +42,13 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     spyp_arena_begin(&call->arena);
 }
 
+// A tensor without an owner in Python (or NULL) goes, unless the device has gone before it.
+static void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor) {
+    if (tensor && d->device && d->fork_count == spyp.fork_count) spy_release_tensor(tensor);
+}
+
 void spyp_call_end(spyp_call *call) {
-    for (spyp_back *back = call->backs; back; back = back->next)
-        if (back->result.tensor) spy_release_tensor(back->result.tensor); // nobody took it
+    for (spyp_back *back = call->backs; back; back = back->next) spyp_drop_tensor(call->function->module->device, back->result.tensor); // nobody took it
     if (call->borrows) spyp_foreign_return(call);
     spyp_arena_end(&call->arena);
 }
@@ -72,19 +80,17 @@ static const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *obje
 
 // >>errors
 
-void spyp_error_prefix(spyp_call *call, const char *format, ...) {
+static void spyp_error_words(bool deep, const char *format, va_list list) {
     PyObject *type, *value, *trace;
-    va_list list;
-    if (call->foreign) return;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError && !PyErr_GivenExceptionMatches(type, spyp.error)) {
+    if (type == PyExc_RecursionError ? !deep
+                                     : type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError &&
+                                           !PyErr_GivenExceptionMatches(type, spyp.error)) {
         PyErr_Restore(type, value, trace);
         return;
     }
-    va_start(list, format);
     PyObject *words = PyUnicode_FromFormatV(format, list), *text = words ? spyp_format("%U%S", words, value) : NULL;
-    va_end(list);
     if (text) PyErr_SetObject(type, text);
     Py_XDECREF(words);
     Py_XDECREF(text);
@@ -93,8 +99,41 @@ void spyp_error_prefix(spyp_call *call, const char *format, ...) {
     Py_XDECREF(trace);
 }
 
+void spyp_error_prefix(spyp_call *call, const char *format, ...) {
+    va_list list;
+    if (call->foreign) return;
+    va_start(list, format);
+    spyp_error_words(call->arena.depth == 0, format, list); // the levels of what is too deep are not named one by one
+    va_end(list);
+}
+
+void *spyp_error_behind(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    spyp_error_words(true, format, list);
+    va_end(list);
+    return NULL;
+}
+
+// Behind the error for a value of no kind that can be an argument: what the parameter's type is.
+static void spyp_add_expected(spyp_call *call, const char *name, Py_ssize_t position) {
+    PyObject *type, *value, *trace, *expected;
+    if (call->foreign || !PyErr_ExceptionMatches(PyExc_TypeError) || !(expected = spyp_argument_types(call->function, name, position))) return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *text = PyObject_Str(value), *all = NULL;
+    const char *words = text ? spyp_utf8(text) : NULL;
+    if (words && strncmp(words, "Unsupported type <", 18) == 0) all = spyp_format("%U; expected %U", text, expected);
+    PyErr_Restore(type, value, trace);
+    if (all) PyErr_SetObject(PyExc_TypeError, all);
+    Py_XDECREF(text);
+    Py_XDECREF(all);
+    Py_DECREF(expected);
+}
+
 static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t position) {
     if (!name) name = spyp_argument_name(call->function, position);
+    spyp_add_expected(call, name, position);
     if (name) spyp_error_prefix(call, "%U: argument '%s': ", call->function->name, name);
     else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
 }
@@ -122,8 +161,12 @@ static inline int spyp_convert_here(spyp_call *call, PyObject *object, const cha
     return status;
 }
 
+// Of values within others.
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
-    return spyp_convert_here(call, object, name, arg);
+    if (spyp_arena_down(&call->arena) < 0) return -1;
+    int status = spyp_convert_here(call, object, name, arg);
+    spyp_arena_up(&call->arena);
+    return status;
 }
 
 // `text`: its name, or NULL. `position`: from 0 without a bound instance, which has -1.
@@ -166,10 +209,10 @@ static int spyp_result_kind(spyp_invocation *in) {
     if (name) word = spyp_utf8(name);
     bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
     bool texture = word && strcmp(word, "texture") == 0;
-    bool tensors = word && (strcmp(word, "tensor") == 0 || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor)));
+    bool tensors = (word && strcmp(word, "tensor") == 0) || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor));
     Py_XDECREF(name);
-    if ((numpy || tensors) && in->call.mode != SPY_CALL_BACKWARD) return 0;
     PyErr_Clear();
+    if ((numpy || tensors) && in->call.mode != SPY_CALL_BACKWARD) return 0;
     if (texture)
         return PyErr_Format(PyExc_ValueError,
                             "%U: argument '_result': 'texture' is not in this version; there are 'numpy' and 'tensor'",
@@ -183,6 +226,12 @@ static int spyp_result_kind(spyp_invocation *in) {
     return -1;
 }
 
+// Whether an argument is a number, or numbers that cannot be written.
+static bool spyp_is_constant(const spy_arg *arg) {
+    bool number = arg->kind == SPY_ARG_BOOL || arg->kind == SPY_ARG_INT || arg->kind == SPY_ARG_UINT || arg->kind == SPY_ARG_FLOAT;
+    return number || (arg->kind == SPY_ARG_ARRAY && arg->direction == SPY_DIRECTION_DEFAULT);
+}
+
 static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
     PyObject *given = in->result;
     spyp_chain *chain = in->call.function->chain;
@@ -193,6 +242,11 @@ static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
                  : reference ? spyp_convert_ref_out(&in->call, given, arg)
                              : spyp_convert_here(&in->call, given, "_result", arg);
     arg->name = "_result";
+    if (status == 0 && in->call.mode != SPY_CALL_BACKWARD && spyp_is_constant(arg)) {
+        PyErr_Format(spyp.type_error, "expected 'numpy', 'tensor', Tensor, NDBuffer, or what can be written: a Tensor, a ValueRef or a writable array, got %R",
+                     (PyObject *)Py_TYPE(given));
+        status = -1;
+    }
     if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);
     if (status < 0) spyp_add_argument(&in->call, "_result", 0);
     return status;
@@ -231,7 +285,7 @@ static PyObject *spyp_give_large(spyp_function *f, const spy_result *value) {
         if (good) result = spyp_value_read(f->module, info, data);
     }
     PyMem_Free(data);
-    spy_release_tensor(value->tensor);
+    spyp_drop_tensor(d, value->tensor);
     return result;
 }
 
@@ -261,8 +315,8 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
     if (SPYP_LIKELY(in->call.mode == SPY_CALL_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
     if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
-    spy_release_tensor(in->grad.tensor);
-    spy_release_tensor(in->grad_tensor);
+    spyp_drop_tensor(f->module->device, in->grad.tensor);
+    spyp_drop_tensor(f->module->device, in->grad_tensor);
     return NULL;
 }
 
@@ -291,7 +345,10 @@ static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ss
     for (Py_ssize_t i = 0; i < k; i++) {
         PyObject *name = PyTuple_GetItem(names, i), *value = args[n + i];
         const char *text = spyp_utf8(name);
-        if (!text) return -1;
+        if (!text) {
+            spyp_error_prefix(&in->call, "%U: argument names: ", f->name);
+            return -1;
+        }
         if (SPYP_LIKELY(text[0] != '_')) {
             if (spyp_take_argument(in, value, name, text, -1) < 0) return -1;
         } else if (strcmp(text, "_result") == 0) {
@@ -307,15 +364,39 @@ static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ss
     return 0;
 }
 
+static int spyp_take_thread_count(spyp_invocation *in) {
+    spy_shape *shape = &in->options.thread_count;
+    if (spyp_shape_parse(in->thread_count, "argument '_thread_count'", shape) < 0) return -1;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] >= 0) continue;
+        PyErr_Format(PyExc_ValueError, "argument '_thread_count': expected sizes from 0 on, got %lld", (long long)shape->dims[i]);
+        return -1;
+    }
+    return 0;
+}
+
 static int spyp_take_options(spyp_invocation *in) {
     spyp_function *f = in->call.function;
     if (!f->chain && !in->append_to && !in->thread_count) return 0;
     memset(&in->options, 0, sizeof in->options);
     in->has_options = true;
     if (spyp_chain_options(&in->call, &in->options) < 0) return -1;
-    if (in->thread_count && spyp_shape_parse(in->thread_count, "_thread_count", &in->options.thread_count) < 0) return -1;
-    if (in->append_to && !(in->options.append_to = spyp_encoder_list(in->append_to))) return -1;
+    if (in->thread_count && spyp_take_thread_count(in) < 0) {
+        spyp_error_prefix(&in->call, "%U: ", f->name);
+        return -1;
+    }
+    if (in->append_to && !(in->options.append_to = spyp_encoder_list(in->append_to, f->module->device))) {
+        spyp_error_prefix(&in->call, "%U: argument '_append_to': ", f->name);
+        return -1;
+    }
     return 0;
+}
+
+// Ends with spyp_nested--, also behind an error.
+static inline int spyp_nested_begin(spyp_call *call) {
+    if (SPYP_LIKELY(++spyp_nested <= SPYP_MOST_NESTED)) return 0;
+    PyErr_Format(PyExc_RecursionError, "%U: expected at most %d calls within each other's arguments", call->function->name, SPYP_MOST_NESTED);
+    return -1;
 }
 
 static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
@@ -388,7 +469,8 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_invocation in;
     PyObject *result = NULL;
     spyp_invocation_begin(&in, f);
-    int status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
+    int status = spyp_nested_begin(&in.call);
+    if (SPYP_LIKELY(status == 0)) status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
     if (status == 0 && !in.result && f->chain) in.result = f->chain->result;
     if (status == 0 && (!in.append_to || in.result)) status = spyp_take_result(&in);
     if (status == 0) status = spyp_take_options(&in);
@@ -411,6 +493,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         if (result && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
     }
     spyp_call_end(&in.call);
+    spyp_nested--;
     return result;
 }
 
@@ -423,22 +506,25 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
                                      spyp_verb verb, void *data) {
     spyp_function *f = (spyp_function *)self;
     spyp_device *d = f->module->device;
-    Py_ssize_t n = PyTuple_Size(args) - first, k = kwargs ? PyDict_Size(kwargs) : 0, at = 0;
-    PyObject **all = (PyObject **)PyMem_Malloc((size_t)(n + k + 1) * sizeof *all), *key, *item, *made = NULL;
-    PyObject *names = PyTuple_New(k);
+    PyObject *items = kwargs ? spyp_dict_items(kwargs, what) : PyTuple_New(0);
+    Py_ssize_t n = PyTuple_Size(args) - first, k = items ? PyTuple_Size(items) / 2 : 0;
+    PyObject **all = items ? (PyObject **)PyMem_Malloc((size_t)(n + k + 1) * sizeof *all) : NULL, *made = NULL;
+    PyObject *names = all ? PyTuple_New(k) : NULL;
     spyp_invocation in;
-    if (!all || !names) {
+    if (!names) {
+        if (!PyErr_Occurred()) PyErr_NoMemory();
         PyMem_Free(all);
-        Py_XDECREF(names);
-        return PyErr_NoMemory();
+        Py_XDECREF(items);
+        return NULL;
     }
     for (Py_ssize_t i = 0; i < n; i++) all[i] = PyTuple_GetItem(args, first + i);
-    for (Py_ssize_t i = 0; kwargs && PyDict_Next(kwargs, &at, &key, &item); i++) {
-        all[n + i] = item;
-        PyTuple_SetItem(names, i, Py_NewRef(key));
+    for (Py_ssize_t i = 0; i < k; i++) {
+        all[n + i] = PyTuple_GetItem(items, 2 * i + 1);
+        PyTuple_SetItem(names, i, Py_NewRef(PyTuple_GetItem(items, 2 * i)));
     }
     spyp_invocation_begin(&in, f);
-    int status = spyp_take_arguments(&in, all, n, names);
+    int status = spyp_nested_begin(&in.call);
+    if (status == 0) status = spyp_take_arguments(&in, all, n, names);
     if (status == 0 && result) status = spyp_take_result(&in);
     if (status == 0) status = spyp_take_options(&in);
     if (status == 0 && spyp_enter(d, what) == 0) {
@@ -451,12 +537,13 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
         spyp_leave(d);
     }
     spy_tensor *unused[] = { in.value.tensor, in.grad.tensor, in.tensor, in.grad_tensor }; // of time(): nobody asked for them
-    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
-        if (unused[i]) spy_release_tensor(unused[i]);
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) spyp_drop_tensor(d, unused[i]);
     if (made && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
     spyp_call_end(&in.call);
+    spyp_nested--;
     PyMem_Free(all);
     Py_DECREF(names);
+    Py_DECREF(items);
     return made;
 }
 
@@ -476,7 +563,7 @@ static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
     Py_RETURN_NONE;
 }
 
-static int spyp_threads_parse(PyObject *object, bool indirect, spyp_threads *threads) {
+static int spyp_threads_parse(const spyp_device *device, PyObject *object, bool indirect, spyp_threads *threads) {
     uint32_t n[3];
     threads->groups = NULL;
     if (!indirect) {
@@ -484,8 +571,10 @@ static int spyp_threads_parse(PyObject *object, bool indirect, spyp_threads *thr
         threads->count.x = n[0], threads->count.y = n[1], threads->count.z = n[2];
         return 0;
     }
-    if (PyObject_TypeCheck(object, spyp.tensor)) threads->groups = ((spyp_tensor *)object)->tensor;
-    if (threads->groups) return 0;
+    if (PyObject_TypeCheck(object, spyp.tensor)) {
+        threads->groups = ((spyp_tensor *)object)->tensor;
+        return spyp_tensor_is_of(object, device, "dispatch_indirect", "groups") ? 0 : -1;
+    }
     PyErr_Format(PyExc_TypeError, "dispatch_indirect: argument 'groups': expected a Tensor of uint, got %R", (PyObject *)Py_TYPE(object));
     return -1;
 }
@@ -503,13 +592,13 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
     encoder = Py_XNewRef(PyDict_GetItemString(rest, "command_encoder"));
     if (!count) {
         PyErr_Format(PyExc_TypeError, "%U.%s: argument '%s' not specified", f->name, verb, what);
-    } else if (spyp_threads_parse(count, indirect, &threads) == 0) {
+    } else if (spyp_threads_parse(f->module->device, count, indirect, &threads) == 0) {
         const char *own[] = { first ? "vars" : what, "vars", "command_encoder" };
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
         function = Py_NewRef(self);
         if (vars && vars != Py_None) {
-            PyObject *set = PyObject_CallMethod(self, "set", "O", vars);
+            PyObject *set = PyObject_CallMethod(self, "set", "(O)", vars);
             spyp_replace(&function, set);
         }
         if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);

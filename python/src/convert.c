@@ -6,6 +6,14 @@
 
 // >>numbers
 
+int spyp_int_error(PyObject *number) {
+    PyObject *text = PyObject_Str(number); // Python does not write ints of thousands of digits
+    PyErr_Clear();
+    PyErr_Format(PyExc_OverflowError, "%V fits no integer type of Slang", text, "an int of thousands of digits");
+    Py_XDECREF(text);
+    return -1;
+}
+
 static int spyp_convert_bool(spyp_call *call, PyObject *object, spy_arg *arg) {
     SPYP_UNUSED(call);
     *arg = spy_arg_bool(NULL, object == Py_True);
@@ -25,11 +33,7 @@ static int spyp_convert_int(spyp_call *call, PyObject *object, spy_arg *arg) {
         return 0;
     }
     unsigned long long u = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
-    if (overflow < 0 || PyErr_Occurred()) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_OverflowError, "%S fits no integer type of Slang", object);
-        return -1;
-    }
+    if (overflow < 0 || PyErr_Occurred()) return spyp_int_error(object);
     *arg = spy_arg_u64(NULL, u);
     return 0;
 }
@@ -76,126 +80,221 @@ static int spyp_convert_address(spyp_call *call, PyObject *object, spy_arg *arg)
 
 // >>lists: numbers as a host array
 
+// The numbers of a nested list in row-major order. Each is asked for its value once, for that may run code of the user, which
+// may change the lists.
 typedef struct spyp_listing {
     spy_shape shape;
-    bool floats;
-    bool numbers; // a number was met: its depth is the rank
+    uint64_t *data;   // `count` numbers of 8 bytes: int64, with `floats` float64
+    size_t count, room;
+    bool floats, wide; // wide: integers that no type has together; they are held as floats
     int64_t least;
     uint64_t most;
-    PyObject *odd; // borrowed: what is no number
 } spyp_listing;
 
 static bool spyp_is_sequence(PyObject *object) {
     return PyList_Check(object) || PyTuple_Check(object);
 }
 
-// Finds sizes and range of a nested list. false: ragged, or not all numbers (listing->odd).
-static bool spyp_list_measure(PyObject *object, uint32_t depth, spyp_listing *listing) {
-    spyp_math_info info;
-    bool sequence = spyp_is_sequence(object), value = !sequence && spyp_math_view(object, &info) && info.rank;
-    if (sequence || value) {
-        Py_ssize_t n = value ? (Py_ssize_t)info.dims[0] : PySequence_Size(object);
-        if (depth == SPY_MAX_RANK) return false;
-        if (depth == listing->shape.rank && listing->numbers) return false;
-        if (depth == listing->shape.rank) listing->shape.dims[listing->shape.rank++] = n;
-        else if (listing->shape.dims[depth] != n) return false;
-        for (Py_ssize_t i = 0; i < n; i++) {
-            PyObject *item = PySequence_GetItem(object, i);
-            bool good = item && spyp_list_measure(item, depth + 1, listing);
-            Py_XDECREF(item); // the sequence holds it, or it is a number
-            if (!good) return false;
-        }
-        return true;
+// The numbers so far, and all further ones, become float64.
+static void spyp_listing_widen(spyp_listing *listing) {
+    for (size_t i = 0; i < listing->count && !listing->floats && !listing->wide; i++) {
+        double value = listing->least < 0 ? (double)(int64_t)listing->data[i] : (double)listing->data[i];
+        memcpy(&listing->data[i], &value, sizeof value);
     }
-    if (depth != listing->shape.rank) return false;
-    listing->numbers = true;
-    if (PyFloat_Check(object)) {
-        listing->floats = true;
-        return true;
+}
+
+static int spyp_listing_add(spyp_call *call, spyp_listing *listing, uint64_t bits) {
+    if (listing->count == listing->room) {
+        size_t room = listing->room ? 2 * listing->room : 32;
+        uint64_t *data = (uint64_t *)spyp_arena_take(&call->arena, room * sizeof *data);
+        if (!data) return -1;
+        if (listing->count) memcpy(data, listing->data, listing->count * sizeof *data);
+        listing->data = data;
+        listing->room = room;
     }
-    if (PyBool_Check(object)) return true;
-    if (PyLong_Check(object)) {
-        int overflow = 0;
-        long long n = PyLong_AsLongLongAndOverflow(object, &overflow);
-        if (overflow < 0) return false;
-        unsigned long long u = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : n > 0 ? (unsigned long long)n : 0;
-        if (PyErr_Occurred()) return false;
-        if (!overflow && n < listing->least) listing->least = n;
-        if (u > listing->most) listing->most = u;
-        return true;
+    listing->data[listing->count++] = bits;
+    return 0;
+}
+
+static int spyp_listing_float(spyp_call *call, spyp_listing *listing, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return spyp_listing_add(call, listing, bits);
+}
+
+static int spyp_listing_int(spyp_call *call, spyp_listing *listing, PyObject *object) {
+    int overflow = 0;
+    long long n = PyLong_AsLongLongAndOverflow(object, &overflow);
+    unsigned long long u = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : n > 0 ? (unsigned long long)n : 0;
+    if (overflow < 0 || PyErr_Occurred()) return spyp_int_error(object);
+    bool wide = (listing->most > INT64_MAX && !overflow && n < 0) || (overflow && listing->least < 0);
+    if (wide) spyp_listing_widen(listing);
+    listing->wide = listing->wide || wide;
+    if (!overflow && n < listing->least) listing->least = n;
+    if (u > listing->most) listing->most = u;
+    if (listing->floats || listing->wide) return spyp_listing_float(call, listing, overflow ? (double)u : (double)n);
+    return spyp_listing_add(call, listing, overflow ? (uint64_t)u : (uint64_t)n);
+}
+
+// A number, or one of another library: numpy's scalars and their like.
+static int spyp_listing_number(spyp_call *call, spyp_listing *listing, PyObject *object) {
+    if (PyBool_Check(object) && !listing->floats && !listing->wide) return spyp_listing_add(call, listing, object == Py_True);
+    if (PyLong_Check(object)) return spyp_listing_int(call, listing, object);
+    double value = PyFloat_AsDouble(object);
+    if (value == -1 && PyErr_Occurred()) {
+        PyObject *type, *error, *trace; // to look for attributes clears it
+        bool missing = PyErr_ExceptionMatches(PyExc_TypeError);
+        PyErr_Fetch(&type, &error, &trace);
+        missing = missing && (spyp_is_array(object) || !PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__float__"));
+        PyErr_Restore(type, error, trace);
+        call->foreign = !missing;
+        if (missing) PyErr_Format(PyExc_TypeError, "Unsupported type in a list: expected numbers, got %R", (PyObject *)Py_TYPE(object));
+        return -1;
     }
-    double number = PyFloat_AsDouble(object); // numpy scalars and their like
-    if (number == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        listing->odd = object;
-        return false;
-    }
+    spyp_listing_widen(listing);
     listing->floats = true;
-    return true;
+    return spyp_listing_float(call, listing, value);
 }
 
-static void *spyp_list_fill(PyObject *object, spy_dtype dtype, void *at) {
-    spyp_math_info info;
-    if (spyp_is_sequence(object) || (spyp_math_view(object, &info) && info.rank)) {
-        Py_ssize_t n = PySequence_Size(object);
-        for (Py_ssize_t i = 0; i < n && at; i++) {
-            PyObject *item = PySequence_GetItem(object, i);
-            at = item ? spyp_list_fill(item, dtype, at) : NULL;
-            Py_XDECREF(item);
-        }
-        return at;
+static int spyp_listing_ragged(const spyp_listing *listing, uint32_t depth, Py_ssize_t n) {
+    if (depth == listing->shape.rank)
+        PyErr_Format(PyExc_ValueError, "Unsupported type: a ragged list: expected numbers in dimension %u, as at its beginning, got a list", depth - 1);
+    else if (n < 0)
+        PyErr_Format(PyExc_ValueError, "Unsupported type: a ragged list: expected lists in dimension %u, as at its beginning, got a number", depth - 1);
+    else
+        PyErr_Format(PyExc_ValueError, "Unsupported type: a ragged list: expected %lld items in dimension %u, as at its beginning, got %zd",
+                     (long long)listing->shape.dims[depth], depth, n);
+    return -1;
+}
+
+// How many levels a list has, by its first items; it has too many. Always -1, with an error.
+static int spyp_listing_deep(spyp_call *call, PyObject *items, uint32_t depth) {
+    PyObject *item = PyTuple_Size(items) ? Py_NewRef(PyTuple_GetItem(items, 0)) : NULL;
+    if (!item || !spyp_is_sequence(item)) {
+        PyErr_Format(PyExc_ValueError, "Unsupported type: expected a list of at most %d dimensions, got one of %u", SPY_MAX_RANK, depth + 1);
+    } else if (spyp_arena_down(&call->arena) == 0) {
+        PyObject *inner = spyp_list_items(item);
+        if (inner) spyp_listing_deep(call, inner, depth + 1);
+        Py_XDECREF(inner);
+        spyp_arena_up(&call->arena);
     }
-    if (spyp_scalar_write(dtype, object, at) < 0) return NULL;
-    return (char *)at + spy_dtype_size_bytes(dtype);
+    Py_XDECREF(item);
+    return -1;
 }
 
-static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg);
+static int spyp_listing_walk(spyp_call *call, spyp_listing *listing, PyObject *object, uint32_t depth);
+
+// A list as a tuple, or a vector or matrix of `n` items.
+static int spyp_listing_items(spyp_call *call, spyp_listing *listing, PyObject *items, Py_ssize_t n, uint32_t depth) {
+    spy_shape *shape = &listing->shape;
+    bool tuple = PyTuple_Check(items);
+    if (depth == SPY_MAX_RANK) return tuple ? spyp_listing_deep(call, items, depth) : spyp_listing_ragged(listing, depth, n);
+    if (depth == shape->rank && listing->count) return spyp_listing_ragged(listing, depth, n);
+    if (depth == shape->rank) shape->dims[shape->rank++] = n;
+    else if (shape->dims[depth] != n) return spyp_listing_ragged(listing, depth, n);
+    int status = 0;
+    for (Py_ssize_t i = 0; i < n && status == 0; i++) {
+        PyObject *item = tuple ? Py_NewRef(PyTuple_GetItem(items, i)) : PySequence_GetItem(items, i);
+        status = item ? spyp_listing_walk(call, listing, item, depth + 1) : -1;
+        Py_XDECREF(item);
+    }
+    return status;
+}
+
+static int spyp_listing_walk(spyp_call *call, spyp_listing *listing, PyObject *object, uint32_t depth) {
+    spyp_math_info info;
+    if (PyFloat_Check(object) && depth == listing->shape.rank && listing->floats) return spyp_listing_float(call, listing, PyFloat_AsDouble(object));
+    if (!spyp_is_sequence(object)) {
+        if (spyp_math_view(object, &info) && info.rank) return spyp_listing_items(call, listing, object, (Py_ssize_t)info.dims[0], depth);
+        return depth == listing->shape.rank ? spyp_listing_number(call, listing, object) : spyp_listing_ragged(listing, depth, -1);
+    }
+    PyObject *items = spyp_list_items(object);
+    int status = items ? spyp_listing_items(call, listing, items, PyTuple_Size(items), depth) : -1;
+    Py_XDECREF(items);
+    return status;
+}
+
+// Names the number that `dtype` does not have. Always -1.
+static int spyp_listing_misfit(const spyp_listing *listing, spy_dtype dtype) {
+    size_t i = 0;
+    uint64_t unused;
+    while (i + 1 < listing->count && spy_convert_numbers(&unused, dtype, &listing->data[i], SPY_FLOAT64, 1) == SPY_OK) i++;
+    (void)spy_take_error(NULL);
+    PyObject *number = spyp_scalar_read(SPY_FLOAT64, &listing->data[i]);
+    if (number) PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", number, spy_dtype_name(dtype));
+    Py_XDECREF(number);
+    return -1;
+}
+
+// `items`: a tuple.
+static int spyp_convert_numbers_of(spyp_call *call, PyObject *items, spy_arg *arg) {
+    spyp_listing listing;
+    memset(&listing, 0, sizeof listing);
+    if (spyp_listing_items(call, &listing, items, PyTuple_Size(items), 0) < 0) return -1;
+    if (listing.wide && !listing.floats) {
+        PyErr_SetString(PyExc_OverflowError, "the list's numbers fit no integer type of Slang together");
+        return -1;
+    }
+    spy_dtype held = listing.floats ? SPY_FLOAT64 : listing.most > (uint64_t)INT64_MAX ? SPY_UINT64 : SPY_INT64, dtype = held;
+    if (listing.floats && !spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_FLOAT32;
+    if (held == SPY_INT64 && listing.least >= INT32_MIN && listing.most <= INT32_MAX) dtype = SPY_INT32;
+    void *data = listing.data;
+    if (dtype != held || !data) data = spyp_arena_take(&call->arena, listing.count * spy_dtype_size_bytes(dtype) + 1);
+    if (!data) return -1;
+    if (dtype != held && spy_convert_numbers(data, dtype, listing.data, held, listing.count) != SPY_OK) {
+        (void)spy_take_error(NULL);
+        return spyp_listing_misfit(&listing, dtype);
+    }
+    *arg = spy_arg_array(NULL, dtype, listing.shape, data);
+    return 0;
+}
+
+// >>lists of dicts and of tensors
 
 // The values of one field in all dicts of a list, as a list; NULL with an error.
-static PyObject *spyp_column(PyObject *rows, Py_ssize_t n, PyObject *key, Py_ssize_t fields) {
+static PyObject *spyp_column(PyObject *rows, PyObject *key, Py_ssize_t fields) {
     PyObject *column = PyList_New(0);
-    for (Py_ssize_t i = 0; column && i < n; i++) {
-        PyObject *row = PySequence_GetItem(rows, i);
-        PyObject *value = row && PyDict_Check(row) && PyDict_Size(row) == fields ? PyDict_GetItemWithError(row, key) : NULL;
+    for (Py_ssize_t i = 0; column && i < PyTuple_Size(rows); i++) {
+        PyObject *row = PyTuple_GetItem(rows, i);
+        PyObject *value = PyDict_Check(row) && PyDict_Size(row) == fields ? Py_XNewRef(PyDict_GetItemWithError(row, key)) : NULL;
         if (!value && !PyErr_Occurred())
             PyErr_Format(PyExc_ValueError, "expected a list of dicts with the same fields: item %zd is not like item 0, which has %R", i, key);
         if (!value || PyList_Append(column, value) < 0) Py_CLEAR(column);
-        Py_XDECREF(row);
+        Py_XDECREF(value);
     }
     return column;
 }
 
+static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg);
+
 // A list of dicts is a dict of lists: one dimension of structs.
-static int spyp_convert_dicts(spyp_call *call, PyObject *rows, PyObject *first, spy_arg *arg) {
-    PyObject *columns = PyDict_New(), *key, *value;
-    Py_ssize_t at = 0, n = PySequence_Size(rows), fields = PyDict_Size(first);
-    int status = columns ? spyp_arena_keep(&call->arena, columns) : -1;
-    while (status == 0 && PyDict_Next(first, &at, &key, &value)) {
-        PyObject *column = spyp_column(rows, n, key, fields);
+static int spyp_convert_dicts(spyp_call *call, PyObject *rows, spy_arg *arg) {
+    PyObject *columns = spyp_arena_kept(&call->arena, PyDict_New());
+    PyObject *first = columns ? spyp_arena_kept(&call->arena, spyp_dict_items(PyTuple_GetItem(rows, 0), NULL)) : NULL;
+    Py_ssize_t fields = first ? PyTuple_Size(first) / 2 : -1;
+    int status = first ? 0 : -1;
+    for (Py_ssize_t i = 0; i < fields && status == 0; i++) {
+        PyObject *key = PyTuple_GetItem(first, 2 * i), *value = PyTuple_GetItem(first, 2 * i + 1);
+        PyObject *column = spyp_column(rows, key, fields);
         if (column && PyUnicode_CompareWithASCIIString(key, "_type") == 0) {
             Py_ssize_t same = PySequence_Count(column, value);
             spyp_replace(&column, Py_NewRef(value));
-            if (same >= 0 && same < n) PyErr_SetString(PyExc_ValueError, "expected a list of dicts with the same '_type'");
+            if (same >= 0 && same < PyTuple_Size(rows)) PyErr_SetString(PyExc_ValueError, "expected a list of dicts with the same '_type'");
         }
         status = column && !PyErr_Occurred() ? PyDict_SetItem(columns, key, column) : -1;
         Py_XDECREF(column);
     }
-    Py_XDECREF(columns);
     return status == 0 ? spyp_convert_dict(call, columns, arg) : -1;
 }
 
 // A list of tensors is a struct without names: the elements of an array of buffers.
-static int spyp_convert_tensors(spyp_call *call, PyObject *given, spy_arg *arg) {
-    PyObject *object = PySequence_Tuple(given); // other code may change the list meanwhile
-    int kept = object ? spyp_arena_keep(&call->arena, object) : -1;
-    Py_XDECREF(object);
-    if (kept < 0) return -1;
-    Py_ssize_t n = PyTuple_Size(object);
+static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg) {
+    Py_ssize_t n = PyTuple_Size(tensors);
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
     spy_args list = { items, 0 };
     if (!items) return -1;
     for (Py_ssize_t i = 0; i < n; i++, list.count++) {
-        if (spyp_convert(call, PyTuple_GetItem(object, i), NULL, &items[i]) == 0) continue;
+        if (spyp_convert(call, PyTuple_GetItem(tensors, i), NULL, &items[i]) == 0) continue;
         spyp_error_prefix(call, "item %zd: ", i);
         return -1;
     }
@@ -204,68 +303,35 @@ static int spyp_convert_tensors(spyp_call *call, PyObject *given, spy_arg *arg) 
 }
 
 static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
-    int structs = spyp_convert_structs(call, object, arg);
-    if (structs) return structs < 0 ? -1 : 0;
-    spyp_listing listing;
-    PyObject *first = PySequence_Size(object) > 0 ? PySequence_GetItem(object, 0) : NULL;
-    if (first && PyDict_Check(first)) {
-        int status = spyp_convert_dicts(call, object, first, arg);
-        Py_DECREF(first);
-        return status;
-    }
-    bool tensors = first && PyObject_TypeCheck(first, spyp.tensor);
-    Py_XDECREF(first);
-    if (tensors) return spyp_convert_tensors(call, object, arg);
-    memset(&listing, 0, sizeof listing);
-    if (!spyp_list_measure(object, 0, &listing)) {
-        if (PyErr_Occurred()) return -1;
-        if (listing.odd)
-            PyErr_Format(PyExc_TypeError, "Unsupported type in a list: expected numbers, got %R", (PyObject *)Py_TYPE(listing.odd));
-        else
-            PyErr_SetString(PyExc_ValueError, "Unsupported type: expected a list of numbers, or of lists of one length");
-        return -1;
-    }
-    spy_dtype dtype = listing.floats                                             ? SPY_FLOAT32
-                      : listing.least < 0 && listing.most > (uint64_t)INT64_MAX  ? SPY_DTYPE_DEFAULT
-                      : listing.most > (uint64_t)INT64_MAX                       ? SPY_UINT64
-                      : listing.least < INT32_MIN || listing.most > INT32_MAX    ? SPY_INT64
-                                                                                 : SPY_INT32;
-    if (dtype == SPY_FLOAT32 && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_FLOAT64;
-    if (dtype == SPY_DTYPE_DEFAULT) {
-        PyErr_SetString(PyExc_OverflowError, "the list's numbers fit no integer type of Slang together");
-        return -1;
-    }
-    size_t count = 1;
-    for (uint32_t i = 0; i < listing.shape.rank; i++) count *= (size_t)listing.shape.dims[i];
-    void *data = spyp_arena_take(&call->arena, count * spy_dtype_size_bytes(dtype) + 1);
-    if (!data || !spyp_list_fill(object, dtype, data)) return -1;
-    *arg = spy_arg_array(NULL, dtype, listing.shape, data);
-    return 0;
+    PyObject *items = spyp_list_items(object);
+    PyObject *first = items && PyTuple_Size(items) ? PyTuple_GetItem(items, 0) : NULL;
+    bool dicts = first && PyDict_Check(first), tensors = first && PyObject_TypeCheck(first, spyp.tensor);
+    int structs = items ? spyp_convert_structs(call, object, items, arg) : -1;
+    int status = structs             ? (structs < 0 ? -1 : 0)
+                 : dicts || tensors ? spyp_arena_keep(&call->arena, items)
+                                    : spyp_convert_numbers_of(call, items, arg);
+    if (status == 0 && !structs && dicts) status = spyp_convert_dicts(call, items, arg);
+    if (status == 0 && !structs && tensors) status = spyp_convert_tensors(call, items, arg);
+    Py_XDECREF(items);
+    return status;
 }
 
 // >>structs
 
-const char *spyp_field_name(PyObject *key) {
-    if (PyUnicode_Check(key)) return spyp_utf8(key);
-    PyErr_Format(PyExc_TypeError, "expected field names, got the key %R", key);
-    return NULL;
-}
-
 static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg) {
-    PyObject *object = PyDict_Copy(given), *key, *value; // other code may change the dict meanwhile
-    int kept = object ? spyp_arena_keep(&call->arena, object) : -1;
-    Py_XDECREF(object);
-    if (kept < 0) return -1;
-    PyObject *type = PyDict_GetItemWithError(object, spyp.s_type);
-    Py_ssize_t at = 0, n = PyDict_Size(object);
-    if (PyErr_Occurred()) return -1;
-    spy_arg *fields = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields);
+    PyObject *items = spyp_arena_kept(&call->arena, spyp_dict_items(given, NULL)), *type = NULL;
+    Py_ssize_t n = items ? PyTuple_Size(items) / 2 : 0;
+    spy_arg *fields = items ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields) : NULL;
     spy_args list = { fields, 0 };
     if (!fields) return -1;
-    while (PyDict_Next(object, &at, &key, &value)) {
-        const char *name = spyp_field_name(key);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *value = PyTuple_GetItem(items, 2 * i + 1);
+        const char *name = spyp_utf8(PyTuple_GetItem(items, 2 * i));
         if (!name) return -1;
-        if (value == type && strcmp(name, "_type") == 0) continue;
+        if (strcmp(name, "_type") == 0) {
+            type = value;
+            continue;
+        }
         spyp_step step = { call->step, name };
         call->step = &step;
         int status = spyp_convert(call, value, name, &fields[list.count]);
@@ -358,11 +424,9 @@ void spyp_input_only(spy_arg *arg) {
 // >>objects with get_this() and update_this()
 
 static int spyp_convert_this(spyp_call *call, PyObject *object, spy_arg *arg) {
-    PyObject *value = spyp_call_method(object, spyp.s_get_this);
-    int status = value ? spyp_arena_keep(&call->arena, value) : -1;
-    if (!value) call->foreign = true;
-    Py_XDECREF(value);
-    if (status < 0) return -1;
+    PyObject *made = spyp_call_method(object, spyp.s_get_this), *value = spyp_arena_kept(&call->arena, made);
+    if (!made) call->foreign = true;
+    if (!value) return -1;
     if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES) ||
         !PyObject_HasAttr(object, spyp.s_update_this))
         return spyp_convert(call, value, NULL, arg);
@@ -395,6 +459,10 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyFloat_Check(object)) return &spyp_converter_table[FLOAT];
     if (PyDict_Check(object)) return &spyp_converter_table[STRUCT];
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
+    if (PyBytes_Check(object)) { // text of another day: its bytes are no numbers until somebody says so
+        PyErr_Format(PyExc_TypeError, "Unsupported type %R: numpy.frombuffer(value, dtype) says which numbers its bytes are", (PyObject *)Py_TYPE(object));
+        return NULL;
+    }
     if (spyp_is_array(object)) return &spyp_converter_table[ARRAY];
     if (!class_itself && (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__"))) return &spyp_converter_table[NUMBER];
     if (!class_itself && (PyObject_HasAttrString(object, "device_address") || PyObject_HasAttrString(object, "data_ptr")))

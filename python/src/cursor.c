@@ -82,7 +82,11 @@ static PyObject *spyp_cursor_typed(PyObject *args) {
     if (PyLong_Check(buffer)) {
         tensor = PyObject_CallMethod((PyObject *)spyp.tensor, "zeros", "OOO", (PyObject *)module->device, buffer, layout);
     } else if (PyObject_TypeCheck(buffer, spyp.tensor)) {
+        spyp_device *d = ((spyp_tensor *)buffer)->device;
+        if (d != module->device) return PyErr_Format(PyExc_ValueError, "BufferCursor: argument 'buffer': the tensor belongs to another device");
+        if (spyp_enter(d, "BufferCursor") < 0) return NULL;
         spy_tensor_info of = spy_get_tensor_info(((spyp_tensor *)buffer)->tensor);
+        spyp_leave(d);
         size_t bytes = (size_t)of.element_count * of.element_size_bytes, each = info->device_stride_bytes;
         tensor = PyObject_CallFunction((PyObject *)spyp.tensor, "OO(n)", buffer, layout, (Py_ssize_t)(each ? bytes / each : 0));
     } else {
@@ -195,7 +199,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
     if (info->kind != SPY_TYPE_STRUCT || !PyDict_Check(value)) {
         size_t count;
         spy_dtype scalar = spyp_scalar_of(info, &count);
-        if (!scalar || !spyp_is_array(value))
+        if (!scalar || PyBytes_Check(value) || !spyp_is_array(value)) // bytes: set_data()
             return spyp_value_write(p->range->module, info, value, data, what);
         spyp_arena_begin(&arena);
         int found = spyp_host_array_get(&arena, value, what, &array);
@@ -209,19 +213,18 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
         spyp_arena_end(&arena);
         return status;
     }
-    PyObject *key, *item;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(value, &at, &key, &item)) {
+    PyObject *items = spyp_dict_items(value, what);
+    int status = items ? 0 : -1;
+    for (Py_ssize_t k = 0; status == 0 && k < PyTuple_Size(items); k += 2) {
+        PyObject *key = PyTuple_GetItem(items, k);
         const spy_decl *field = NULL;
-        for (uint32_t i = 0; PyUnicode_Check(key) && i < info->field_count; i++)
+        for (uint32_t i = 0; i < info->field_count; i++)
             if (PyUnicode_CompareWithASCIIString(key, info->fields[i].name) == 0) field = &info->fields[i];
-        if (!field) {
-            PyErr_Format(PyExc_KeyError, "%s: %s has no field %R", what, info->name, key);
-            return -1;
-        }
-        if (spyp_place_merge(p, field->type, item, data + field->offset_bytes, what) < 0) return -1;
+        if (!field) PyErr_Format(PyExc_KeyError, "%s: %s has no field %R", what, info->name, key);
+        status = field ? spyp_place_merge(p, field->type, PyTuple_GetItem(items, k + 1), data + field->offset_bytes, what) : -1;
     }
-    return 0;
+    Py_XDECREF(items);
+    return status;
 }
 
 // All or nothing: the value is put together apart.
@@ -231,11 +234,13 @@ static int spyp_place_put(spyp_place *p, PyObject *value, const char *what) {
     if (spyp_enter(d, what) < 0) return -1;
     spy_cursor at;
     const spy_type_info *info = spyp_place_find(p, &at) ? spyp_place_info(p, at) : NULL;
-    char *data = info ? (char *)PyMem_Malloc(info->size_bytes + 1) : NULL;
+    size_t size = info ? info->size_bytes : 0;
+    char *data = info ? (char *)PyMem_Malloc(size + 1) : NULL;
     if (info && !data) PyErr_NoMemory();
-    if (data && spy_cursor_read_data(at, data, info->size_bytes) != SPY_OK) spyp_raise(d);
+    if (data && spy_cursor_read_data(at, data, size) != SPY_OK) spyp_raise(d);
     else if (data) status = spyp_place_merge(p, info, value, data, what);
-    if (status == 0 && spy_cursor_write_data(at, data, info->size_bytes) != SPY_OK) {
+    if (status == 0 && !spyp_place_find(p, &at)) status = -1; // the value's own code may have loaded the cursor again
+    if (status == 0 && spy_cursor_write_data(at, data, size) != SPY_OK) {
         spyp_raise(d);
         status = -1;
     }
@@ -280,7 +285,7 @@ static PyObject *spyp_place_item(PyObject *self, PyObject *key) {
 static PyObject *spyp_place_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
+    const char *text = spyp_attribute_text(name);
     if (!text || strncmp(text, "__", 2) == 0 || strncmp(text, "_repr_", 6) == 0 ||
         strncmp(text, "_ipython_", 9) == 0)
         return NULL;
@@ -388,9 +393,9 @@ static int spyp_place_bool(PyObject *self) {
 static PyObject *spyp_place_repr(PyObject *self) {
     spyp_place *p = (spyp_place *)self;
     if (!p->range->device->device) return spyp_format("<slangpy.BufferElementCursor, of a closed device>");
-    spy_cursor_info info = spy_get_cursor_info(p->cursor);
-    return spyp_format("<slangpy.BufferElementCursor %R of type %s>", p->step,
-                       info.type && p->loads == p->range->loads ? info.type : "?");
+    bool current = p->loads == p->range->loads; // else its cursor is gone
+    const char *type = current ? spy_get_cursor_info(p->cursor).type : NULL;
+    return spyp_format("<slangpy.BufferElementCursor %R of type %s>", p->step, type ? type : "?");
 }
 
 static int spyp_place_traverse(PyObject *self, visitproc visit, void *arg) {

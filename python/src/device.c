@@ -64,8 +64,12 @@ int spyp_wait(spyp_device *d) {
     }
     while (status == SPY_ERROR_NOT_READY) {
         status = spy_wait_for_submit(d->device, id, 50000000u);
-        if (status == SPY_ERROR_NOT_READY && PyErr_CheckSignals() < 0) return -1;
+        if (status == SPY_ERROR_NOT_READY && PyErr_CheckSignals() < 0) {
+            d->interrupted = true;
+            return -1;
+        }
     }
+    d->interrupted = false;
     if (status == SPY_OK) return 0;
     spyp_raise(d);
     return -1;
@@ -90,6 +94,17 @@ static void spyp_on_block(bool begins, void *user_data) {
         d->released = NULL;
         PyEval_RestoreThread(state);
     }
+}
+
+// Ctrl-C in the main thread, which waits for the Slang compiler without the GIL: the error stays set, and the call that fails
+// for it raises it.
+static bool spyp_on_interrupt(void *user_data) {
+    spyp_device *d = (spyp_device *)user_data;
+    if (d->owner != PyThread_get_thread_ident() || !d->released) return false;
+    PyEval_RestoreThread(d->released);
+    bool raised = PyErr_CheckSignals() < 0;
+    d->released = PyEval_SaveThread();
+    return raised;
 }
 
 // Calls `function`; what it raises is printed, for there is nobody to raise it to.
@@ -257,7 +272,8 @@ int spyp_strings(spyp_arena *arena, PyObject *given, const char *where, const ch
         PyObject *item = PyList_GetItem(list, i);
         items[i] = PyUnicode_Check(item) ? spyp_utf8(item) : NULL;
         if (items[i]) continue;
-        PyErr_Format(PyExc_TypeError, "%s: '%s': expected a list of str, got %R in it", where, what, (PyObject *)Py_TYPE(item));
+        if (PyErr_Occurred()) spyp_error_behind("%s: '%s': ", where, what);
+        else PyErr_Format(PyExc_TypeError, "%s: '%s': expected a list of str, got %R in it", where, what, (PyObject *)Py_TYPE(item));
         return -1;
     }
     *out = items;
@@ -281,6 +297,8 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         desc->progress.user_data = d;
         desc->blocking.func = spyp_on_block;
         desc->blocking.user_data = d;
+        desc->interrupt.func = spyp_on_interrupt;
+        desc->interrupt.user_data = d;
         desc->reload.func = spyp_on_reload;
         desc->reload.user_data = d;
         d->owner = PyThread_get_thread_ident();
@@ -299,30 +317,44 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
     return status;
 }
 
+// A LUID as enumerate_adapters() gives it: 16 bytes, the adapter's number, from 1, in the first one.
+static int spyp_luid_parse(PyObject *luid, unsigned int *adapter) {
+    PyObject *bytes = PyUnicode_Check(luid) || PyDict_Check(luid) ? NULL : PySequence_Tuple(luid);
+    bool good = bytes && PyTuple_Size(bytes) == 16;
+    for (Py_ssize_t i = 0; good && i < 16; i++) {
+        PyObject *byte = PyTuple_GetItem(bytes, i);
+        long n = PyLong_Check(byte) ? PyLong_AsLong(byte) : -1;
+        good = n >= 0 && n <= 255 && (i == 0 || n == 0);
+        if (i == 0) *adapter = (unsigned int)n;
+    }
+    good = good && *adapter > 0;
+    Py_XDECREF(bytes);
+    if (good) return 0;
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "create_device: argument 'adapter_luid': expected the 16 bytes that enumerate_adapters() gives as an adapter's luid, got %R", luid);
+    return -1;
+}
+
 static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "type", "enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop",
                              "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
-                             "log", "progress", "print_buffer_size", "compiler_options", "check_bounds", NULL };
+                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", NULL };
     PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
              *progress = Py_None, *options = Py_None;
     const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL;
     int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOp:create_device", names, &backend, &layers, &luid, &paths,
+    double timeout = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdp:create_device", names, &backend, &layers, &luid, &paths,
                                      &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
-                                     &dump, &label, &log, &progress, &print_bytes, &options, &bounds))
+                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds))
         return NULL;
     spy_cuda_desc cuda;
     memset(&cuda, 0, sizeof cuda);
     if (context != Py_None && !(cuda.context = PyLong_AsVoidPtr(context)) && PyErr_Occurred()) return NULL;
-    if (luid != Py_None) { // as enumerate_adapters() gives it: the adapter's number, from 1, in its first byte
-        PyObject *first = PySequence_GetItem(luid, 0);
-        adapter = first ? (unsigned int)PyLong_AsUnsignedLong(first) : 0;
-        Py_XDECREF(first);
-        if (PyErr_Occurred()) return NULL;
-    }
+    if (luid != Py_None && spyp_luid_parse(luid, &adapter) < 0) return NULL;
     if (options != Py_None && !paths) { // SlangCompilerOptions or a dict
         paths = PyDict_Check(options) ? Py_XNewRef(PyDict_GetItemString(options, "include_paths"))
                                       : PyObject_GetAttrString(options, "include_paths");
@@ -355,6 +387,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     desc.label = label;
     desc.enable_print = print;
     desc.print_buffer_bytes = (size_t)print_bytes;
+    desc.compile_timeout_s = timeout;
     desc.check_bounds = bounds;
     int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, &desc) : -1;
     Py_XDECREF(paths);
@@ -362,34 +395,63 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     return (PyObject *)d;
 }
 
-static PyObject *spyp_device_close(PyObject *self, PyObject *ignored) {
-    spyp_device *d = (spyp_device *)self;
-    SPYP_UNUSED(ignored);
-    if (!d->device) Py_RETURN_NONE;
-    Py_CLEAR(d->follow); // what it gives is of no use any more, and it may fail
-    if (spyp_enter(d, "Device.close") < 0) return NULL;
+// All of them are called, whatever they raise: *error gets the first one's exception, the others are printed.
+static void spyp_call_close_callbacks(spyp_device *d, PyObject **error) {
     PyObject *callbacks = d->close_callbacks;
     d->close_callbacks = NULL;
     for (Py_ssize_t i = 0; callbacks && i < PyList_Size(callbacks); i++) {
-        PyObject *result = PyObject_CallFunctionObjArgs(PyList_GetItem(callbacks, i), self, NULL);
-        if (!result) PyErr_WriteUnraisable(PyList_GetItem(callbacks, i));
+        PyObject *function = Py_NewRef(PyList_GetItem(callbacks, i));
+        PyObject *result = PyObject_CallFunctionObjArgs(function, (PyObject *)d, NULL);
+        if (!result && !*error) {
+            PyObject *type, *trace;
+            PyErr_Fetch(&type, error, &trace);
+            PyErr_NormalizeException(&type, error, &trace);
+            if (trace) PyException_SetTraceback(*error, trace);
+            Py_XDECREF(type);
+            Py_XDECREF(trace);
+        } else if (!result) {
+            PyErr_WriteUnraisable(function);
+        }
         Py_XDECREF(result);
+        Py_DECREF(function);
     }
     Py_XDECREF(callbacks);
+}
+
+// Inside the device. -1 with an error: it stays open.
+static int spyp_device_end(spyp_device *d) {
     PyDict_Clear(d->types);
     PyDict_Clear(d->extra);
-    spy_device *device = d->device;
     spyp_wait(d); // with Ctrl-C; what fails is the device's business
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.error)) {
-        spyp_leave(d);
-        return NULL;
-    }
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.error)) return -1;
     PyErr_Clear();
     spyp_imports_drop(d);
     Py_CLEAR(d->returned);
+    spy_device *device = d->device;
     d->device = NULL;
     spy_release_device(device);
+    return 0;
+}
+
+static PyObject *spyp_device_close(PyObject *self, PyObject *ignored) {
+    spyp_device *d = (spyp_device *)self;
+    PyObject *error = NULL;
+    SPYP_UNUSED(ignored);
+    if (!d->device || d->closing) Py_RETURN_NONE;
+    Py_CLEAR(d->follow); // what it gives is of no use any more, and it may fail
+    if (spyp_enter(d, "Device.close") < 0) return NULL;
+    if (d->depth > 1) { // code of a user that runs within a use of the device, which goes on after it
+        spyp_leave(d);
+        return PyErr_Format(spyp.error, "Device.close: the device is in use by this thread: expected no call from a callback or a conversion of a value");
+    }
+    d->closing = true;
+    spyp_call_close_callbacks(d, &error);
+    int status = spyp_device_end(d);
+    d->closing = false;
     spyp_leave(d);
+    if (status == 0 && error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    if (PyErr_Occurred()) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -423,6 +485,21 @@ static int spyp_device_clear(PyObject *self) {
     return 0;
 }
 
+// Waits for the device's work, for it to be released. false: Ctrl-C, and the device stays as it is until the process ends.
+static bool spyp_outwait(spyp_device *d) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    d->owner = PyThread_get_thread_ident();
+    d->depth = 1;
+    d->what = "Device";
+    spyp_wait(d);
+    bool left = PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.error);
+    if (left) PyErr_WriteUnraisable((PyObject *)Py_TYPE(d));
+    else PyErr_Clear(); // what fails is the device's business
+    PyErr_Restore(type, value, trace);
+    return !left;
+}
+
 static void spyp_device_dealloc(PyObject *self) {
     spyp_device *d = (spyp_device *)self;
     PyObject_GC_UnTrack(self);
@@ -430,7 +507,8 @@ static void spyp_device_dealloc(PyObject *self) {
     Py_CLEAR(d->types); // and with them what uses the device
     Py_CLEAR(d->extra);
     spyp_imports_drop(d);
-    if (d->device && d->fork_count == spyp.fork_count) {
+    bool abandoned = spyp.exiting && (spyp.leaving || d->interrupted); // its work goes with the process: a release would wait for it
+    if (d->device && d->fork_count == spyp.fork_count && !abandoned && spyp_outwait(d)) {
         spy_device *device = d->device;
         d->device = NULL;
         spy_release_device(device);
@@ -634,9 +712,10 @@ static PyObject *spyp_device_enter(PyObject *self, PyObject *ignored) {
     return Py_NewRef(self);
 }
 
+// Behind a Ctrl-C that ended a wait, closing would wait for the same work: the device is released when nothing refers to it.
 static PyObject *spyp_device_exit(PyObject *self, PyObject *args) {
-    SPYP_UNUSED(args);
-    return spyp_device_close(self, NULL);
+    if (((spyp_device *)self)->interrupted && PyTuple_Size(args) && PyTuple_GetItem(args, 0) == PyExc_KeyboardInterrupt) Py_RETURN_NONE;
+    return PyObject_CallMethod(self, "close", NULL);
 }
 
 static PyObject *spyp_device_repr(PyObject *self) {
@@ -694,8 +773,7 @@ static PyObject *spyp_enumerate(PyObject *self, PyObject *args) {
 
 static PyObject *spyp_set_logger(PyObject *self, PyObject *function) {
     SPYP_UNUSED(self);
-    Py_XDECREF(spyp.logger);
-    spyp.logger = function == Py_None ? NULL : Py_NewRef(function);
+    spyp_replace(&spyp.logger, function == Py_None ? NULL : Py_NewRef(function));
     Py_RETURN_NONE;
 }
 

@@ -60,6 +60,7 @@ enum { SPYP_DL_READ_ONLY = 1, SPYP_DL_COPIED = 2 };
 
 #define SPYP_DL_NAME "dltensor"
 #define SPYP_DL_NAME_VERSIONED "dltensor_versioned"
+#define SPYP_DL_NAME_HELD "dltensor_in_a_call"
 #define SPYP_DL_NAME_EXCHANGE "dlpack_exchange_api"
 
 #endif // SPYP_DLPACK_H

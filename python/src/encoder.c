@@ -100,7 +100,7 @@ static int spyp_encoder_open(spyp_encoder *e, const char *what) {
     return -1;
 }
 
-spy_command_list *spyp_encoder_list(PyObject *encoder) {
+spy_command_list *spyp_encoder_list(PyObject *encoder, const spyp_device *device) {
     if (!PyObject_TypeCheck(encoder, spyp.encoder)) {
         PyErr_Format(PyExc_TypeError, "expected a CommandEncoder, got %R", (PyObject *)Py_TYPE(encoder));
         return NULL;
@@ -108,6 +108,10 @@ spy_command_list *spyp_encoder_list(PyObject *encoder) {
     spyp_encoder *e = (spyp_encoder *)encoder;
     if (!e->device->device) {
         PyErr_SetString(spyp.error, "CommandEncoder: the device is closed");
+        return NULL;
+    }
+    if (e->device != device) {
+        PyErr_SetString(PyExc_ValueError, "CommandEncoder: the encoder belongs to another device");
         return NULL;
     }
     return spyp_encoder_open(e, "CommandEncoder") < 0 ? NULL : e->list;
@@ -125,6 +129,12 @@ int spyp_encoder_keep(PyObject *encoder, const spyp_call *call, PyObject *object
     spyp_encoder *e = (spyp_encoder *)encoder;
     if (!e->leases) e->leases = PyList_New(0);
     return e->leases ? spyp_foreign_keep(call, e->leases, objects) : -1;
+}
+
+bool spyp_tensor_is_of(PyObject *tensor, const spyp_device *device, const char *what, const char *name) {
+    if (((spyp_tensor *)tensor)->device == device) return true;
+    PyErr_Format(PyExc_ValueError, "%s: argument '%s': the tensor belongs to another device", what, name);
+    return false;
 }
 
 // Begins a recording function; -1 with an error set.
@@ -150,6 +160,7 @@ static PyObject *spyp_encoder_copy(PyObject *self, PyObject *args, PyObject *kwa
     long long dst_offset, src_offset, size;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!LO!LL:copy_buffer", names, spyp.tensor, &dst,
                                      &dst_offset, spyp.tensor, &src, &src_offset, &size) ||
+        !spyp_tensor_is_of(dst, e->device, what, "dst") || !spyp_tensor_is_of(src, e->device, what, "src") ||
         spyp_encoder_begin(e, what) < 0)
         return NULL;
     spy_tensor *from = spyp_buffer_range((spyp_tensor *)src, src_offset, size, what), *to = NULL;
@@ -168,6 +179,7 @@ static PyObject *spyp_encoder_clear_buffer(PyObject *self, PyObject *args, PyObj
     long long offset = 0, size = -1;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|LL:clear_buffer", names, spyp.tensor, &buffer, &offset,
                                      &size) ||
+        !spyp_tensor_is_of(buffer, e->device, what, "buffer") ||
         spyp_encoder_begin(e, what) < 0)
         return NULL;
     spy_tensor *to = spyp_buffer_range((spyp_tensor *)buffer, offset, size, what);
@@ -186,7 +198,7 @@ static PyObject *spyp_encoder_upload(PyObject *self, PyObject *args, PyObject *k
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!Ly*:upload_buffer_data", names, spyp.tensor, &buffer,
                                      &offset, &data))
         return NULL;
-    if (spyp_encoder_begin(e, what) == 0) {
+    if (spyp_tensor_is_of(buffer, e->device, what, "buffer") && spyp_encoder_begin(e, what) == 0) {
         spy_tensor *to = spyp_buffer_range((spyp_tensor *)buffer, offset, (long long)data.len, what);
         spy_status status =
             to ? spy_list_write(e->list, to, data.buf, (size_t)data.len) : SPY_ERROR_INVALID_ARGUMENT;
@@ -203,6 +215,8 @@ static PyObject *spyp_encoder_copy_tensor(PyObject *self, PyObject *args, PyObje
     PyObject *dst, *src;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!:copy_tensor", names, spyp.tensor, &dst, spyp.tensor,
                                      &src) ||
+        !spyp_tensor_is_of(dst, e->device, "CommandEncoder.copy_tensor", "dst") ||
+        !spyp_tensor_is_of(src, e->device, "CommandEncoder.copy_tensor", "src") ||
         spyp_encoder_begin(e, "CommandEncoder.copy_tensor") < 0)
         return NULL;
     return spyp_encoder_done(
@@ -215,6 +229,7 @@ static PyObject *spyp_encoder_fill(PyObject *self, PyObject *args, PyObject *kwa
     PyObject *tensor;
     double value;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!d:fill_tensor", names, spyp.tensor, &tensor, &value) ||
+        !spyp_tensor_is_of(tensor, e->device, "CommandEncoder.fill_tensor", "tensor") ||
         spyp_encoder_begin(e, "CommandEncoder.fill_tensor") < 0)
         return NULL;
     return spyp_encoder_done(e, spy_list_fill(e->list, ((spyp_tensor *)tensor)->tensor, value));
@@ -333,17 +348,17 @@ static PyObject *spyp_commands_submit(PyObject *self, PyObject *ignored) {
 
 #define SPYP_MOST_CHANGES 64
 
-// `values` as arguments of the function, converted as its calls' are.
+// `values`, items of a dict, as arguments of the function, converted as its calls' are.
 static spy_status spyp_commands_change(spyp_encoder *e, uint32_t number, spyp_function *f, PyObject *values) {
     spy_arg items[SPYP_MOST_CHANGES];
     spy_args args = { items, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
+    Py_ssize_t n = PyTuple_Size(values);
     spyp_call call;
     spyp_call_begin(&call, f);
-    while (!PyErr_Occurred() && PyDict_Next(values, &at, &key, &value)) {
-        const char *name = spyp_utf8(key);
+    for (Py_ssize_t i = 0; !PyErr_Occurred() && i < n; i += 2) {
+        PyObject *value = PyTuple_GetItem(values, i + 1);
+        const char *name = spyp_utf8(PyTuple_GetItem(values, i));
         spy_arg *arg = &items[args.count];
         if (args.count++ == SPYP_MOST_CHANGES - 1u) {
             PyErr_Format(PyExc_TypeError, "CommandBuffer.set: expected at most %d values", SPYP_MOST_CHANGES - 1);
@@ -367,7 +382,7 @@ static PyObject *spyp_commands_set(PyObject *self, PyObject *args, PyObject *kwa
     PyObject *number;
     if (!PyArg_ParseTuple(args, "O!:set", &PyLong_Type, &number)) return NULL;
     PyObject *function = Py_XNewRef(PyDict_GetItemWithError(e->functions, number)), *result = NULL;
-    PyObject *values = kwargs ? PyDict_Copy(kwargs) : PyDict_New(); // conversions may run other code
+    PyObject *values = kwargs ? spyp_dict_items(kwargs, "CommandBuffer.set") : PyTuple_New(0);
     if (!function && !PyErr_Occurred())
         PyErr_Format(PyExc_IndexError, "CommandBuffer.set: expected the number of one of %zd recorded calls, got %S",
                      PyDict_Size(e->functions), number);

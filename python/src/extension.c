@@ -2,19 +2,21 @@
 // what is written to memory.
 #include "spyp.h"
 
-// The function that `dict` has for the object's class or the nearest of its bases; borrowed; NULL: none.
+// The function that `dict` has for the object's class or the nearest of its bases, a new reference; NULL: none.
 static PyObject *spyp_registered(PyObject *dict, PyObject *object) {
     if (!PyDict_Size(dict)) return NULL;
     PyObject *order = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__mro__"), *found = NULL;
-    for (Py_ssize_t i = 0; order && !found && i < PyTuple_Size(order); i++)
-        found = PyDict_GetItemWithError(dict, PyTuple_GetItem(order, i));
+    Py_ssize_t n = order && PyTuple_Check(order) ? PyTuple_Size(order) : 0; // a metaclass may say anything
+    for (Py_ssize_t i = 0; i < n && !found && !PyErr_Occurred(); i++)
+        found = Py_XNewRef(PyDict_GetItemWithError(dict, PyTuple_GetItem(order, i)));
     Py_XDECREF(order);
     return found;
 }
 
-// function(object), which must be of another class.
+// function(object), which must be of another class. Takes the function's reference.
 static PyObject *spyp_registered_call(PyObject *function, PyObject *object) {
     PyObject *value = PyObject_CallFunctionObjArgs(function, object, NULL);
+    Py_DECREF(function);
     if (value && Py_IS_TYPE(value, Py_TYPE(object))) {
         PyErr_Format(PyExc_TypeError, "the function registered for %R gave another one; expected a value of a known type", (PyObject *)Py_TYPE(object));
         Py_CLEAR(value);
@@ -42,17 +44,19 @@ static int spyp_convert_extension(spyp_call *call, PyObject *object, spy_arg *ar
                       : PyErr_Occurred()    ? NULL
                                             : spyp_extension_value(object);
     if (!value && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object)); // no longer
-    int status = value ? spyp_arena_keep(&call->arena, value) : -1;
-    Py_XDECREF(value);
-    return status == 0 ? spyp_convert(call, value, NULL, arg) : -1;
+    value = spyp_arena_kept(&call->arena, value);
+    return value ? spyp_convert(call, value, NULL, arg) : -1;
 }
 
 const spyp_converter *spyp_extension_converter(PyObject *object) {
     static const spyp_converter converter = { "registered type", spyp_convert_extension };
     if (spyp_is_plain(object)) return NULL;
-    if (spyp_registered(spyp.python_types, object)) return &converter;
-    if (PyErr_Occurred() || PyObject_HasAttr(object, spyp.s_get_this) || PyType_Check(object)) return NULL;
-    return spyp_registered(spyp.cursor_types, object) || PyObject_HasAttr(object, spyp.s_to_cursor) ? &converter : NULL;
+    PyObject *function = spyp_registered(spyp.python_types, object);
+    if (!function && (PyErr_Occurred() || PyObject_HasAttr(object, spyp.s_get_this) || PyType_Check(object))) return NULL;
+    if (!function) function = spyp_registered(spyp.cursor_types, object);
+    bool known = function != NULL;
+    Py_XDECREF(function);
+    return known || (!PyErr_Occurred() && PyObject_HasAttr(object, spyp.s_to_cursor)) ? &converter : NULL;
 }
 
 // >>registering

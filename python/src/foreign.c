@@ -170,6 +170,11 @@ static int spyp_bad_dl_type(const spyp_dl_tensor *t) {
     return spyp_unsupported(text);
 }
 
+// The product, or INT64_MAX, which spyp_extent_range() refuses.
+static int64_t spyp_times(int64_t step, int64_t size) {
+    return size > 0 && step > INT64_MAX / size ? INT64_MAX : size > 0 ? step * size : step;
+}
+
 static inline int spyp_see_dl(const spyp_device *d, const spyp_dl_tensor *t, spyp_seen_array *seen) {
     spyp_extent *e = &seen->extent;
     if (spyp_check_gpu(d, t->device.id) < 0) return -1;
@@ -184,7 +189,7 @@ static inline int spyp_see_dl(const spyp_device *d, const spyp_dl_tensor *t, spy
         for (uint32_t i = 0; i < e->rank; i++) e->sizes[e->rank + i] = t->strides[i];
     } else {
         int64_t step = 1;
-        for (uint32_t i = e->rank; i-- > 0; step *= t->shape[i]) e->sizes[e->rank + i] = step;
+        for (uint32_t i = e->rank; i-- > 0; step = spyp_times(step, t->shape[i])) e->sizes[e->rank + i] = step;
     }
     seen->lasting = true;
     return 0;
@@ -216,20 +221,21 @@ static int spyp_see_strides(PyObject *strides, spyp_extent *e, Py_ssize_t item) 
             return -1;
         }
         if (given) out[i] /= item;
-        step *= e->sizes[i];
+        step = spyp_times(step, e->sizes[i]);
     }
     return 0;
 }
 
-static int spyp_see_interface(PyObject *dict, spyp_seen_array *seen, PyObject **stream) {
+// `items`: of the dict.
+static int spyp_see_interface(PyObject *items, spyp_seen_array *seen, PyObject **stream) {
     spyp_extent *e = &seen->extent;
-    PyObject *shape = PyDict_GetItemString(dict, "shape"), *data = PyDict_GetItemString(dict, "data");
-    PyObject *mask = PyDict_GetItemString(dict, "mask");
+    PyObject *shape = spyp_item_named(items, "shape"), *data = spyp_item_named(items, "data");
+    PyObject *mask = spyp_item_named(items, "mask");
     spy_shape sizes;
     Py_ssize_t item;
-    *stream = PyDict_GetItemString(dict, "stream");
+    *stream = spyp_item_named(items, "stream");
     if (!shape || !data || !PyTuple_Check(data) || PyTuple_Size(data) != 2) {
-        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__: expected 'shape', and 'data' as (address, read-only), got %R", dict);
+        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__: expected 'shape', and 'data' as (address, read-only), got %R", items);
         return -1;
     }
     if (mask && mask != Py_None) {
@@ -242,10 +248,10 @@ static int spyp_see_interface(PyObject *dict, spyp_seen_array *seen, PyObject **
     PyObject *address = PyTuple_GetItem(data, 0);
     e->address = address == Py_None ? 0 : PyLong_AsUnsignedLongLong(address);
     int read_only = PyErr_Occurred() ? -1 : PyObject_IsTrue(PyTuple_GetItem(data, 1));
-    if (read_only < 0 || spyp_see_typestr(PyDict_GetItemString(dict, "typestr"), e, &item) < 0) return -1;
+    if (read_only < 0 || spyp_see_typestr(spyp_item_named(items, "typestr"), e, &item) < 0) return -1;
     seen->read_only = read_only;
     seen->lasting = false; // it does not say which GPU's memory that is
-    return spyp_see_strides(PyDict_GetItemString(dict, "strides"), e, item);
+    return spyp_see_strides(spyp_item_named(items, "strides"), e, item);
 }
 
 // >>tensors over it
@@ -255,7 +261,7 @@ static int spyp_extent_range(const spyp_extent *e, int64_t *count, int64_t *firs
     int64_t low = 0, high = 0, most = INT64_MAX / 64;
     *elements = 1;
     for (uint32_t i = 0; i < e->rank; i++) {
-        int64_t n = e->sizes[i], step = e->sizes[e->rank + i], reach = step < 0 ? -step : step;
+        int64_t n = e->sizes[i], step = e->sizes[e->rank + i], reach = step == INT64_MIN ? -1 : step < 0 ? -step : step;
         bool good = n >= 0 && reach >= 0 && (n == 0 || *elements <= most / n) && (n <= 1 || reach <= most / (n - 1));
         if (good && n > 1) *(step < 0 ? &low : &high) += (n - 1) * step;
         if (!good || low < -most || high > most) {
@@ -437,9 +443,9 @@ static int spyp_see_dlpack(spyp_device *d, PyObject *object, spyp_seen_array *se
     Py_XDECREF(plain);
     Py_XDECREF(stream);
     const spyp_dl_tensor *tensor = *capsule ? spyp_capsule_tensor(*capsule, "DLPack", &seen->read_only) : NULL;
-    if (tensor && spyp_see_dl(d, tensor, seen) == 0) return 1;
-    Py_CLEAR(*capsule);
-    return -1;
+    PyObject *hold = tensor && spyp_see_dl(d, tensor, seen) == 0 ? spyp_capsule_hold(*capsule) : NULL;
+    spyp_replace(capsule, hold);
+    return hold ? 1 : -1;
 }
 
 // Whether the object has an array in CUDA memory, and whose: 1 and the GPU's number (-1: it does not say); 0: no; -1: an error.
@@ -478,8 +484,9 @@ static int spyp_see_attributes(spyp_device *d, const spyp_producer *p, PyObject 
         return spyp_see_dlpack(d, object, seen, keeper);
     }
     PyObject *dict = PyObject_GetAttr(object, spyp.s_cuda_array), *given = NULL;
-    if (dict && !PyDict_Check(dict)) PyErr_Format(PyExc_TypeError, "__cuda_array_interface__: expected a dict, got %R", dict);
-    int status = dict && PyDict_Check(dict) ? spyp_see_interface(dict, seen, &given) : -1;
+    if (dict && PyDict_Check(dict)) spyp_replace(&dict, spyp_dict_items(dict, "__cuda_array_interface__"));
+    else if (dict) PyErr_Format(PyExc_TypeError, "__cuda_array_interface__: expected a dict, got %R", dict);
+    int status = dict && !PyErr_Occurred() ? spyp_see_interface(dict, seen, &given) : -1;
     if (status == 0) status = given && given != Py_None ? spyp_stream_parse(given, stream) : spyp_ask_stream(p, d->cuda, stream);
     Py_XDECREF(dict);
     if (status < 0) return -1;

@@ -134,8 +134,10 @@ static PyObject *spyp_link_return_type(PyObject *self, PyObject *arg) {
 static PyObject *spyp_link_prelude(PyObject *self, PyObject *arg) {
     if (!PyUnicode_Check(arg))
         return PyErr_Format(PyExc_TypeError, "%U.prelude: expected Slang text, got %R", ((spyp_function *)self)->name, (PyObject *)Py_TYPE(arg));
+    if (!spyp_utf8(arg)) return spyp_error_behind("%U.prelude: ", ((spyp_function *)self)->name);
     spyp_function *f = spyp_function_link(self);
     PyObject *all = f && f->chain->prelude ? PyUnicode_FromFormat("%U\n%U", f->chain->prelude, arg) : Py_NewRef(arg);
+    if (!all) Py_CLEAR(f);
     if (f) spyp_set(&f->chain->prelude, all);
     Py_XDECREF(all);
     return (PyObject *)f;
@@ -232,19 +234,19 @@ static PyObject *spyp_link_call_group(PyObject *self, PyObject *args) {
 
 // Numbers and values of a dict as named arguments.
 static int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
-    Py_ssize_t at = 0, n = PyDict_Size(dict);
-    PyObject *key, *value;
-    spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
+    PyObject *pairs = spyp_arena_kept(&call->arena, spyp_dict_items(dict, spyp_utf8(call->function->name)));
+    Py_ssize_t n = pairs ? PyTuple_Size(pairs) / 2 : 0;
+    spy_arg *items = pairs ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items) : NULL;
     if (!items) return -1;
     out->items = items;
     out->count = 0;
-    while (PyDict_Next(dict, &at, &key, &value)) {
-        const char *name = PyUnicode_Check(key) ? spyp_utf8(key) : NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const char *name = spyp_utf8(PyTuple_GetItem(pairs, 2 * i));
         if (!name) {
-            if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%U: expected str keys, got %R", call->function->name, key);
+            spyp_error_prefix(call, "%U: ", call->function->name);
             return -1;
         }
-        if (spyp_convert(call, value, name, &items[out->count]) < 0) {
+        if (spyp_convert(call, PyTuple_GetItem(pairs, 2 * i + 1), name, &items[out->count]) < 0) {
             spyp_error_prefix(call, "%U: '%s': ", call->function->name, name);
             return -1;
         }

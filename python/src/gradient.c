@@ -177,33 +177,32 @@ static int spyp_pair_field(spyp_call *call, PyObject *primal, PyObject *grad, sp
     spy_arg value, gradient;
     memset(part, 0, sizeof *part);
     part->value = grad;
-    if (PyDict_Check(primal)) return spyp_pair_fields(call, primal, grad, arg, part);
+    if (PyDict_Check(primal)) {
+        if (spyp_arena_down(&call->arena) < 0) return -1;
+        int status = spyp_pair_fields(call, primal, grad, arg, part);
+        spyp_arena_up(&call->arena);
+        return status;
+    }
     if (spyp_convert(call, primal, NULL, &value) < 0 ||
         spyp_convert_gradient(call, grad, &gradient, part) < 0)
         return -1;
     return spyp_join(call, &value, &gradient, arg);
 }
 
-// The number of `key` among those of `dict`; -1: it is none.
-static Py_ssize_t spyp_key_position(PyObject *dict, PyObject *key) {
-    PyObject *other, *value;
-    Py_ssize_t at = 0;
-    for (Py_ssize_t i = 0; PyDict_Next(dict, &at, &other, &value); i++)
-        if (other == key ||
-            (PyUnicode_Check(key) && PyUnicode_Check(other) && PyUnicode_Compare(key, other) == 0))
-            return i;
+// The number of `key` among those of a dict's items; -1: it is none.
+static Py_ssize_t spyp_key_position(PyObject *items, PyObject *key) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(items) / 2; i++) {
+        PyObject *other = PyTuple_GetItem(items, 2 * i);
+        if (other == key || PyUnicode_Compare(key, other) == 0) return i;
+    }
     return -1;
 }
 
-static int spyp_check_gradient_fields(PyObject *primal, PyObject *grad) {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(grad, &at, &key, &value)) {
-        int found = PyDict_Contains(primal, key);
-        if (found > 0 || (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, "_type") == 0))
-            continue;
-        if (found == 0)
-            PyErr_Format(PyExc_ValueError, "the gradient has a field %R, which the value has not", key);
+static int spyp_check_gradient_fields(PyObject *values, PyObject *grad) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(grad) / 2; i++) {
+        PyObject *key = PyTuple_GetItem(grad, 2 * i);
+        if (spyp_key_position(values, key) >= 0 || PyUnicode_CompareWithASCIIString(key, "_type") == 0) continue;
+        PyErr_Format(PyExc_ValueError, "the gradient has a field %R, which the value has not", key);
         return -1;
     }
     return 0;
@@ -217,29 +216,27 @@ static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *given, 
                      (PyObject *)Py_TYPE(given));
         return -1;
     }
-    PyObject *values = PyDict_Copy(primal), *grad = PyDict_Copy(given), *key,
-             *value; // other code may change them meanwhile
-    int kept = values && grad ? spyp_arena_keep(&call->arena, values) : -1;
-    if (kept == 0) kept = spyp_arena_keep(&call->arena, grad);
-    Py_XDECREF(values);
-    Py_XDECREF(grad);
-    if (kept < 0 || spyp_check_gradient_fields(values, grad) < 0) return -1;
-    PyObject *type = PyDict_GetItemWithError(values, spyp.s_type);
-    Py_ssize_t at = 0;
-    spy_arg *fields =
-        (spy_arg *)spyp_arena_take(&call->arena, (size_t)(PyDict_Size(values) + 1) * sizeof *fields);
+    PyObject *values = spyp_arena_kept(&call->arena, spyp_dict_items(primal, NULL)), *type = NULL;
+    PyObject *grad = values ? spyp_arena_kept(&call->arena, spyp_dict_items(given, "gradient")) : NULL;
+    if (!grad || spyp_check_gradient_fields(values, grad) < 0) return -1;
+    Py_ssize_t n = PyTuple_Size(values) / 2;
+    spy_arg *fields = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields);
     part->value = grad;
-    part->count = PyDict_Size(grad);
+    part->count = PyTuple_Size(grad) / 2;
     part->parts = (spyp_part *)spyp_arena_take(&call->arena, (size_t)(part->count + 1) * sizeof *part->parts);
     spy_args list = { fields, 0 };
-    if (PyErr_Occurred() || !fields || !part->parts) return -1;
+    if (!fields || !part->parts) return -1;
     memset(part->parts, 0, (size_t)part->count * sizeof *part->parts);
-    for (Py_ssize_t i = 0; PyDict_Next(grad, &at, &key, &value); i++) part->parts[i].value = value;
-    for (at = 0; PyDict_Next(values, &at, &key, &value);) {
-        const char *name = spyp_field_name(key);
+    for (Py_ssize_t i = 0; i < part->count; i++) part->parts[i].value = PyTuple_GetItem(grad, 2 * i + 1);
+    for (Py_ssize_t k = 0; k < n; k++) {
+        PyObject *value = PyTuple_GetItem(values, 2 * k + 1);
+        const char *name = spyp_utf8(PyTuple_GetItem(values, 2 * k));
         if (!name) return -1;
-        if (value == type && strcmp(name, "_type") == 0) continue;
-        Py_ssize_t i = spyp_key_position(grad, key);
+        if (strcmp(name, "_type") == 0) {
+            type = value;
+            continue;
+        }
+        Py_ssize_t i = spyp_key_position(grad, PyTuple_GetItem(values, 2 * k));
         int status =
             i < 0 ? spyp_convert(call, value, name, &fields[list.count])
                   : spyp_pair_field(call, value, part->parts[i].value, &fields[list.count], &part->parts[i]);
@@ -381,6 +378,9 @@ static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *w
         if (((spyp_tensor *)given)->device == t->device) return Py_NewRef(given);
         return PyErr_Format(PyExc_ValueError, "%s: the tensor belongs to another device", what);
     }
+    bool numbers = PyFloat_Check(given) || PyLong_Check(given) || PyList_Check(given) || PyTuple_Check(given);
+    if (!numbers && !PyDict_Check(given) && !spyp_is_array(given))
+        return PyErr_Format(PyExc_TypeError, "%s: expected a Tensor, an array, a list, a number or a dict, got %R", what, (PyObject *)Py_TYPE(given));
     PyObject *made = spyp_gradient_new(t), *array = NULL;
     if (!made) return NULL;
     if (PyList_Check(given) || PyTuple_Check(given)) {
@@ -480,6 +480,8 @@ static PyObject *spyp_tensor_get_grad(PyObject *self, void *which) {
     if (spyp_find_gradients(t) < 0) return NULL;
     PyObject *grad = (int)(intptr_t)which == SPYP_GRAD_IN ? t->grad_in : t->grad_out;
     if (!grad && (int)(intptr_t)which == SPYP_GRAD) grad = t->grad_in;
+    if (!grad && (int)(intptr_t)which == SPYP_GRAD)
+        return PyErr_Format(PyExc_AttributeError, "Tensor.grad: expected a tensor with gradients, got one without; with_grads() gives one that has some");
     return Py_NewRef(grad ? grad : Py_None);
 }
 
@@ -567,8 +569,8 @@ int spyp_gradient_ready(PyObject *module) {
     };
     static PyGetSetDef grads[] = {
         { "grad", spyp_tensor_get_grad, NULL,
-          "The gradient, a Tensor: grad_out, or else grad_in; None without gradients. Views have views of "
-          "it.",
+          "The gradient, a Tensor: grad_out, or else grad_in; AttributeError without gradients. Views have views "
+          "of it.",
           (void *)SPYP_GRAD },
         { "grad_in", spyp_tensor_get_grad, NULL,
           "The gradient that calls read, of their outputs going backward; or None.", (void *)SPYP_GRAD_IN },

@@ -259,6 +259,14 @@ static bool spyp_math_buffer(spy_dtype dtype, PyObject *object, Py_buffer *view,
     return false;
 }
 
+// The step of a dimension in bytes. Exporters such as ctypes have no strides where elements lie row-major without gaps.
+static Py_ssize_t spyp_math_stride(const Py_buffer *view, int dimension) {
+    Py_ssize_t step = view->itemsize;
+    if (view->strides) return view->strides[dimension];
+    for (int d = view->ndim - 1; d > dimension; d--) step *= view->shape[d];
+    return step;
+}
+
 // An object that is no float, int, array or value type, but a number: it has __index__, or __float__ for floats.
 static int spyp_math_read_other(spy_dtype dtype, PyObject *object, double *value) {
     PyObject *number;
@@ -346,7 +354,7 @@ static Py_ssize_t spyp_math_read_buffer(const char *name, spy_dtype dtype, PyObj
         PyErr_Format(PyExc_ValueError, "%s: expected an array of 1 dimension, got %d dimensions", name,
                      view.ndim);
     for (Py_ssize_t i = 0; i < count && i < (Py_ssize_t)room; i++)
-        components[i] = spyp_math_load(source, (const char *)view.buf + i * view.strides[0], 0);
+        components[i] = spyp_math_load(source, (const char *)view.buf + i * spyp_math_stride(&view, 0), 0);
     PyBuffer_Release(&view);
     return count;
 }
@@ -381,8 +389,9 @@ static int spyp_math_read_array(const char *name, spy_dtype dtype, PyObject *obj
         for (uint32_t r = 0; r < rows; r++) {
             for (uint32_t c = 0; c < columns; c++, count++)
                 components[count] = spyp_math_load(source,
-                                                   (const char *)view.buf + (Py_ssize_t)r * view.strides[0] +
-                                                       (Py_ssize_t)c * view.strides[1],
+                                                   (const char *)view.buf +
+                                                       (Py_ssize_t)r * spyp_math_stride(&view, 0) +
+                                                       (Py_ssize_t)c * spyp_math_stride(&view, 1),
                                                    0);
         }
     }

@@ -50,7 +50,11 @@ void spyp_free(PyObject *self) {
 
 const char *spyp_utf8(PyObject *string) {
     Py_ssize_t size;
-    return PyUnicode_AsUTF8AndSize(string, &size);
+    const char *text = PyUnicode_AsUTF8AndSize(string, &size);
+    if (SPYP_LIKELY(text && strlen(text) == (size_t)size)) return text;
+    if (text) PyErr_Format(PyExc_ValueError, "expected text without NUL characters, got %R", string);
+    else if (PyErr_ExceptionMatches(PyExc_UnicodeError)) PyErr_Format(PyExc_ValueError, "expected text that UTF-8 can encode, got %R", string);
+    return NULL;
 }
 
 PyObject *spyp_format(const char *format, ...) {
@@ -76,25 +80,39 @@ void spyp_arena_begin(spyp_arena *arena) {
     arena->used = 0;
     arena->room = sizeof arena->first;
     arena->more = NULL;
-    arena->buffer_count = 0;
+    arena->held = NULL;
     arena->kept = NULL;
+    arena->depth = 0;
+}
+
+typedef struct spyp_held {
+    Py_buffer view;
+    struct spyp_held *next;
+} spyp_held;
+
+// What is released may run code, which an error of ours must not reach.
+static void spyp_arena_release(spyp_arena *arena) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    for (; arena->held; arena->held = arena->held->next) PyBuffer_Release(&arena->held->view);
+    Py_CLEAR(arena->kept);
+    PyErr_Restore(type, value, trace);
 }
 
 void spyp_arena_end(spyp_arena *arena) {
-    for (uint32_t i = 0; i < arena->buffer_count; i++) PyBuffer_Release(arena->buffers[i]);
+    if (arena->held || arena->kept) spyp_arena_release(arena);
     while (arena->more) {
         void **next = (void **)*arena->more;
         PyMem_Free(arena->more);
         arena->more = next;
     }
-    if (!arena->kept) return;
-    PyObject *type, *value, *trace; // what is released may run code, which an error of ours must not reach
-    PyErr_Fetch(&type, &value, &trace);
-    Py_CLEAR(arena->kept);
-    PyErr_Restore(type, value, trace);
 }
 
 void *spyp_arena_take(spyp_arena *arena, size_t size) {
+    if (size > PY_SSIZE_T_MAX / 2) {
+        PyErr_NoMemory();
+        return NULL;
+    }
     size = (size + 15) & ~(size_t)15;
     if (!arena->more && size <= arena->room - arena->used) {
         void *memory = (char *)arena->first + arena->used;
@@ -116,21 +134,60 @@ int spyp_arena_keep(spyp_arena *arena, PyObject *object) {
     return arena->kept ? PyList_Append(arena->kept, object) : -1;
 }
 
-// Beyond the first few, a memoryview holds the export.
+PyObject *spyp_arena_kept(spyp_arena *arena, PyObject *made) {
+    if (!made) return NULL;
+    int kept = spyp_arena_keep(arena, made);
+    Py_DECREF(made);
+    return kept < 0 ? NULL : made;
+}
+
+int spyp_arena_down(spyp_arena *arena) {
+    if (arena->depth++ < SPYP_MOST_DEPTH) return 0;
+    arena->depth--;
+    PyErr_Format(PyExc_RecursionError, "expected a value of at most %d levels, got one that is nested deeper or contains itself", SPYP_MOST_DEPTH);
+    return -1;
+}
+
 Py_buffer *spyp_arena_buffer(spyp_arena *arena, PyObject *object, int flags) {
-    Py_buffer *view = (Py_buffer *)spyp_arena_take(arena, sizeof *view);
-    if (!view) return NULL;
-    if (arena->buffer_count == sizeof arena->buffers / sizeof *arena->buffers) {
-        PyObject *holder = PyMemoryView_FromObject(object);
-        int kept = holder ? spyp_arena_keep(arena, holder) : -1;
-        Py_XDECREF(holder);
-        if (kept < 0 || PyObject_GetBuffer(object, view, flags) < 0) return NULL;
-        PyBuffer_Release(view); // the holder's export keeps memory, shape and format where they are
-        return view;
+    spyp_held *held = (spyp_held *)spyp_arena_take(arena, sizeof *held);
+    if (!held || PyObject_GetBuffer(object, &held->view, flags) < 0) return NULL;
+    held->next = arena->held;
+    arena->held = held;
+    return &held->view;
+}
+
+// >>what the user can change
+
+PyObject *spyp_list_items(PyObject *list) {
+    return PyList_Check(list) ? PyList_AsTuple(list) : Py_NewRef(list);
+}
+
+PyObject *spyp_dict_items(PyObject *dict, const char *what) {
+    PyObject *key, *value, *items = NULL;
+    Py_ssize_t n;
+    do { // the allocation may run code that changes the dict
+        Py_XDECREF(items);
+        n = PyDict_Size(dict);
+        if (!(items = PyTuple_New(2 * n))) return NULL;
+    } while (n != PyDict_Size(dict));
+    for (Py_ssize_t i = 0, at = 0; i < n && PyDict_Next(dict, &at, &key, &value); i++) {
+        PyTuple_SetItem(items, 2 * i, Py_NewRef(key));
+        PyTuple_SetItem(items, 2 * i + 1, Py_NewRef(value));
     }
-    if (PyObject_GetBuffer(object, view, flags) < 0) return NULL;
-    arena->buffers[arena->buffer_count++] = view;
-    return view;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        key = PyTuple_GetItem(items, 2 * i);
+        if (PyUnicode_Check(key)) continue;
+        PyErr_Format(PyExc_TypeError, "%s%sexpected field names of str, got a key of %R", what ? what : "", what ? ": " : "", (PyObject *)Py_TYPE(key));
+        Py_DECREF(items);
+        return NULL;
+    }
+    return items;
+}
+
+PyObject *spyp_item_named(PyObject *items, const char *name) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(items); i += 2)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(items, i), name) == 0) return PyTuple_GetItem(items, i + 1);
+    return NULL;
 }
 
 // >>names
@@ -168,7 +225,16 @@ static PyObject *spyp_after_fork(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
+static PyObject *spyp_at_exit(PyObject *self, PyObject *interrupted) {
+    SPYP_UNUSED(self);
+    spyp.exiting = true;
+    spyp.leaving = interrupted == Py_True;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef spyp_module_methods[] = {
+    { "_at_exit", spyp_at_exit, METH_O,
+      "Called when the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited for again; then, none is." },
     { "_after_fork", spyp_after_fork, METH_NOARGS, "Called in the child of a fork: its devices are the parent's." },
     { NULL, NULL, 0, NULL },
 };

@@ -52,7 +52,8 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
         if (!name) {
             PyErr_Clear();
             name = PyObject_Str(object);
-            if (name && (!PyUnicode_Check(name) || strncmp(spyp_utf8(name), "torch.", 6) != 0)) Py_CLEAR(name);
+            const char *said = name ? spyp_utf8(name) : NULL;
+            if (!said || strncmp(said, "torch.", 6) != 0) Py_CLEAR(name);
         }
     }
     const char *text = name && PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
@@ -101,27 +102,35 @@ static PyObject *spyp_struct_find(spyp_struct *s, PyObject *name) {
     return found;
 }
 
+static PyObject *spyp_struct_missing(spyp_struct *s, PyObject *name, PyObject *exception) {
+    PyObject *near_names = spyp_near_names(s->info->decl, name);
+    if (near_names) PyErr_Format(exception, "Type '%U' has no function or type named '%U'%U", s->name, name, near_names);
+    Py_XDECREF(near_names);
+    return NULL;
+}
+
+const char *spyp_attribute_text(PyObject *name) {
+    const char *text = spyp_utf8(name);
+    if (!text) PyErr_Format(PyExc_AttributeError, "no attribute has the name %R", name); // NUL and the like
+    return text;
+}
+
 static PyObject *spyp_struct_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
-    if (!text || strncmp(text, "__", 2) == 0) {
-        if (!text || strcmp(text, "__init") != 0) return NULL;
-    }
+    const char *text = spyp_attribute_text(name);
+    if (!text || (strncmp(text, "__", 2) == 0 && strcmp(text, "__init") != 0)) return NULL;
     PyErr_Clear();
     value = spyp_struct_find((spyp_struct *)self, name);
-    if (!value && !PyErr_Occurred())
-        PyErr_Format(PyExc_AttributeError, "Type '%U' has no function or type named '%U'", ((spyp_struct *)self)->name, name);
-    return value;
+    return value || PyErr_Occurred() ? value : spyp_struct_missing((spyp_struct *)self, name, PyExc_AttributeError);
 }
 
 static PyObject *spyp_struct_item(PyObject *self, PyObject *name) {
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Struct: expected a name in brackets, got %R", (PyObject *)Py_TYPE(name));
+    if (!spyp_utf8(name)) return spyp_error_behind("Struct: ");
     PyObject *value = spyp_struct_find((spyp_struct *)self, name);
-    if (!value && !PyErr_Occurred())
-        PyErr_Format(spyp.lookup_error, "Type '%U' has no function or type named '%U'", ((spyp_struct *)self)->name, name);
-    return value;
+    return value || PyErr_Occurred() ? value : spyp_struct_missing((spyp_struct *)self, name, spyp.lookup_error);
 }
 
 // Struct(...): its constructor.
@@ -361,7 +370,7 @@ static PyObject *spyp_module_missing(spyp_module *m, PyObject *name, PyObject *w
 static PyObject *spyp_module_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name), *why = NULL;
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
+    const char *text = spyp_attribute_text(name);
     if (!text || strncmp(text, "__", 2) == 0 || strncmp(text, "_repr_", 6) == 0 || strncmp(text, "_ipython_", 9) == 0) return NULL;
     PyErr_Clear();
     value = spyp_module_find_why((spyp_module *)self, name, &why);
@@ -372,6 +381,7 @@ static PyObject *spyp_module_item(PyObject *self, PyObject *name) {
     PyObject *why = NULL;
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Module: expected a name in brackets, got %R", (PyObject *)Py_TYPE(name));
+    if (!spyp_utf8(name)) return spyp_error_behind("Module: ");
     PyObject *value = spyp_module_find_why((spyp_module *)self, name, &why);
     return value ? value : spyp_module_missing((spyp_module *)self, name, why, spyp.lookup_error);
 }
@@ -381,6 +391,7 @@ static PyObject *spyp_module_find_kind(PyObject *self, PyObject *name, PyTypeObj
     PyObject *why = NULL;
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Module: expected the name of a %s, got %R", what, (PyObject *)Py_TYPE(name));
+    if (!spyp_utf8(name)) return spyp_error_behind("Module: ");
     PyObject *value = spyp_module_find_why((spyp_module *)self, name, &why);
     if (value && !PyObject_TypeCheck(value, kind)) {
         const char *is = PyObject_TypeCheck(value, spyp.function) ? "function" : PyObject_TypeCheck(value, spyp.struct_type) ? "type" : "constant";
@@ -427,28 +438,26 @@ static PyObject *spyp_module_find_in_struct(PyObject *self, PyObject *args) {
 
 // {"name": "value"} to defines.
 static int spyp_defines(spyp_arena *arena, PyObject *dict, const char *where, spy_module_desc *desc) {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
     if (!dict || dict == Py_None) return 0;
     if (!PyDict_Check(dict)) {
         PyErr_Format(PyExc_TypeError, "%s: 'defines': expected a dict of str, got %R", where, (PyObject *)Py_TYPE(dict));
         return -1;
     }
-    spy_define *defines = (spy_define *)spyp_arena_take(arena, (size_t)(PyDict_Size(dict) + 1) * sizeof *defines);
-    if (!defines) return -1;
-    while (PyDict_Next(dict, &at, &key, &value)) {
-        PyObject *text = PyObject_Str(value);
-        if (!text || spyp_arena_keep(arena, text) < 0) return -1;
-        Py_DECREF(text);
-        defines[desc->define_count].name = PyUnicode_Check(key) ? spyp_utf8(key) : NULL;
-        defines[desc->define_count].value = spyp_utf8(text);
-        if (!defines[desc->define_count].name || !defines[desc->define_count].value) {
-            if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: 'defines': expected str names, got %R", where, key);
-            return -1;
-        }
-        desc->define_count++;
+    PyObject *items = spyp_arena_kept(arena, spyp_dict_items(dict, NULL));
+    Py_ssize_t n = items ? PyTuple_Size(items) / 2 : 0;
+    spy_define *defines = items ? (spy_define *)spyp_arena_take(arena, (size_t)(n + 1) * sizeof *defines) : NULL;
+    for (Py_ssize_t i = 0; defines && i < n; i++) {
+        PyObject *text = spyp_arena_kept(arena, PyObject_Str(PyTuple_GetItem(items, 2 * i + 1)));
+        defines[i].name = text ? spyp_utf8(PyTuple_GetItem(items, 2 * i)) : NULL;
+        defines[i].value = defines[i].name ? spyp_utf8(text) : NULL;
+        if (!defines[i].value) defines = NULL;
+    }
+    if (!defines) {
+        spyp_error_behind("%s: 'defines': ", where);
+        return -1;
     }
     desc->defines = defines;
+    desc->define_count = (size_t)n;
     return 0;
 }
 
@@ -499,15 +508,17 @@ static const char *const spyp_option_names[] = {
 };
 
 static int spyp_warn_unknown(PyObject *options, const char *where) {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    while (PyDict_Check(options) && PyDict_Next(options, &at, &key, &value)) {
+    PyObject *items = PyDict_Check(options) ? spyp_dict_items(options, where) : PyTuple_New(0);
+    int status = items ? 0 : -1;
+    for (Py_ssize_t k = 0; status == 0 && k < PyTuple_Size(items); k += 2) {
+        PyObject *key = PyTuple_GetItem(items, k);
         bool known = false;
-        for (size_t i = 0; PyUnicode_Check(key) && i < sizeof spyp_option_names / sizeof *spyp_option_names; i++)
+        for (size_t i = 0; i < sizeof spyp_option_names / sizeof *spyp_option_names; i++)
             known = known || PyUnicode_CompareWithASCIIString(key, spyp_option_names[i]) == 0;
-        if (!known && PyErr_WarnFormat(PyExc_UserWarning, 2, "%s: the option %R is not known, and has no effect", where, key) < 0) return -1;
+        if (!known) status = PyErr_WarnFormat(PyExc_UserWarning, 2, "%s: the option %R is not known, and has no effect", where, key);
     }
-    return 0;
+    Py_XDECREF(items);
+    return status;
 }
 
 // An option by name, from a dict or an object's attribute; borrowed from the arena; NULL: not there, None, or out of memory.
@@ -517,9 +528,8 @@ static PyObject *spyp_option(spyp_arena *arena, PyObject *options, const char *n
         PyErr_Clear();
         return NULL;
     }
-    int kept = spyp_arena_keep(arena, value);
-    Py_DECREF(value);
-    return kept < 0 || value == Py_None ? NULL : value;
+    value = spyp_arena_kept(arena, value);
+    return value == Py_None ? NULL : value;
 }
 
 static bool spyp_flag(spyp_arena *arena, PyObject *options, const char *name) {
@@ -628,6 +638,8 @@ static PyObject *spyp_module_name(const spy_module_desc *desc) {
 static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *desc, PyObject *options, PyObject *link) {
     spyp_arena arena;
     PyObject *result = NULL, *links = link && link != Py_None ? PySequence_Tuple(link) : PyTuple_New(0);
+    if (!links && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: argument 'link': expected a list of Modules, got %R", where, (PyObject *)Py_TYPE(link));
     spyp_arena_begin(&arena);
     Py_ssize_t n = links ? PyTuple_Size(links) : -1;
     spy_module **modules = n >= 0 ? (spy_module **)spyp_arena_take(&arena, (size_t)(n + 1) * sizeof *modules) : NULL;
@@ -638,6 +650,10 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
         good = PyObject_TypeCheck(m, spyp.module_type);
         if (!good) PyErr_Format(PyExc_TypeError, "%s: argument 'link': expected Modules, got %R", where, (PyObject *)Py_TYPE(m));
         else modules[i] = ((spyp_module *)m)->module;
+        if (good && ((spyp_module *)m)->device != d) {
+            PyErr_Format(PyExc_ValueError, "%s: argument 'link': Module '%U' belongs to another device", where, ((spyp_module *)m)->name);
+            good = false;
+        }
     }
     if (good && spyp_enter(d, where) == 0) {
         desc->link = modules;
@@ -662,7 +678,9 @@ static PyObject *spyp_load_file(PyObject *device, PyObject *path, PyObject *opti
     memset(&desc, 0, sizeof desc);
     if (!d) return NULL;
     if (!PyUnicode_FSConverter(path, &bytes)) {
+        bool text = PyErr_ExceptionMatches(PyExc_ValueError); // with NUL characters
         PyErr_Clear();
+        if (text) return PyErr_Format(PyExc_ValueError, "%s: argument 'path': expected a path that the system can have, got %R", where, path);
         return PyErr_Format(PyExc_TypeError, "%s: argument 'path': expected a path, got %R", where, (PyObject *)Py_TYPE(path));
     }
     const char *name = PyBytes_AsString(bytes);

@@ -37,6 +37,27 @@ static PyObject *spyp_names_of(PyObject *self, const spy_decl *decl) {
     return list;
 }
 
+PyObject *spyp_near_names(const spy_decl *decl, PyObject *name) {
+    PyObject *list = PyList_New(0), *module = PyImport_ImportModule("difflib"), *text = PyUnicode_FromString("");
+    for (uint32_t i = 0; list && decl && i < decl->child_count; i++) {
+        if (!spyp_is_attribute(&decl->children[i]) || decl->children[i].kind == SPY_DECL_CONSTRUCTOR) continue;
+        PyObject *child = PyUnicode_FromString(decl->children[i].name);
+        if (!child || PyList_Append(list, child) < 0) Py_CLEAR(list);
+        Py_XDECREF(child);
+    }
+    PyObject *near_names = list && module ? PyObject_CallMethod(module, "get_close_matches", "OO", name, list) : NULL;
+    for (Py_ssize_t i = 0; near_names && text && i < PyList_Size(near_names); i++) {
+        PyObject *words = spyp_format("%U%s%R", text, i ? ", " : ", did you mean ", PyList_GetItem(near_names, i));
+        spyp_replace(&text, words);
+    }
+    if (text && PyUnicode_GetLength(text)) spyp_replace(&text, spyp_format("%U?", text));
+    if (!near_names) Py_CLEAR(text);
+    Py_XDECREF(near_names);
+    Py_XDECREF(list);
+    Py_XDECREF(module);
+    return text;
+}
+
 static PyObject *spyp_module_dir(PyObject *self, PyObject *ignored) {
     spyp_module *m = (spyp_module *)self;
     SPYP_UNUSED(ignored);

@@ -64,11 +64,13 @@ static int spyp_pack_fields(spyp_arena *arena, const spy_type_info *info, PyObje
         const spy_decl *field = name ? spyp_field_of(info, name) : NULL;
         PyObject *value = field ? PyObject_GetItem(object, name) : NULL;
         int status = value ? spyp_arena_keep(arena, value) : -1;
-        if (name && !field && PyUnicode_CompareWithASCIIString(name, "_type") == 0) {
+        bool text = name && PyUnicode_Check(name);
+        if (text && !field && PyUnicode_CompareWithASCIIString(name, "_type") == 0) {
             Py_DECREF(name);
             continue;
         }
-        if (name && !field) {
+        if (name && !text) PyErr_Format(PyExc_TypeError, "%s: expected field names of str, got a key of %R", what, (PyObject *)Py_TYPE(name));
+        if (text && !field) {
             PyObject *known = spyp_known_fields(info);
             PyErr_Format(PyExc_ValueError, "%s: %s has no field %R; expected %V", what, info->name, name,
                          known, "");
@@ -151,7 +153,7 @@ int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype sca
         Py_buffer *view = spyp_arena_buffer(arena, object, PyBUF_FULL_RO);
         PyErr_Clear();
         PyObject *numpy = view && view->format && strchr(view->format, '{') ? spyp_numpy() : NULL;
-        records = numpy ? PyObject_CallMethod(numpy, "asarray", "O", object) : NULL;
+        records = numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", object) : NULL;
         Py_XDECREF(numpy);
         int kept = records ? spyp_arena_keep(arena, records) : 0;
         names = records && kept == 0 ? spyp_field_names(records) : NULL;

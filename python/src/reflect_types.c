@@ -408,7 +408,7 @@ static PyObject *spyp_cursor_item(PyObject *self, PyObject *key) {
 static PyObject *spyp_cursor_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
+    const char *text = spyp_attribute_text(name);
     if (!text || strncmp(text, "__", 2) == 0) return NULL;
     PyErr_Clear();
     value = spyp_cursor_look(self, name);

@@ -286,8 +286,9 @@ static PyObject *spyp_find_function(spyp_module *m, PyObject *path, bool require
 }
 
 static int spyp_check_name(PyObject *name, const char *what) {
-    if (PyUnicode_Check(name)) return 0;
-    PyErr_Format(PyExc_TypeError, "%s: argument 'name': expected a str, got %R", what, (PyObject *)Py_TYPE(name));
+    if (PyUnicode_Check(name) && spyp_utf8(name)) return 0;
+    if (PyErr_Occurred()) spyp_error_behind("%s: argument 'name': ", what);
+    else PyErr_Format(PyExc_TypeError, "%s: argument 'name': expected a str, got %R", what, (PyObject *)Py_TYPE(name));
     return -1;
 }
 

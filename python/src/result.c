@@ -57,7 +57,20 @@ int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data) {
                                    : spy_convert_numbers(data, dtype, &n, SPY_INT64, 1);
     if (status == SPY_OK) return 0;
     if (fits) (void)spy_take_error(NULL);
-    PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", value, spy_dtype_name(dtype));
+    PyObject *text = PyObject_Repr(value); // Python does not write ints of thousands of digits
+    if (!text) PyErr_Clear();
+    PyErr_Format(PyExc_OverflowError, "%V does not fit into %s", text, "an int of thousands of digits", spy_dtype_name(dtype));
+    Py_XDECREF(text);
+    return -1;
+}
+
+int spyp_number_write(spy_dtype dtype, PyObject *value, void *data, const char *what) {
+    if (!PyFloat_Check(value) && !PyIndex_Check(value) && !PyObject_HasAttrString((PyObject *)Py_TYPE(value), "__float__")) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a number for %s, got %R", what, spy_dtype_name(dtype), (PyObject *)Py_TYPE(value));
+        return -1;
+    }
+    if (spyp_scalar_write(dtype, value, data) == 0) return 0;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) spyp_error_behind("%s: ", what);
     return -1;
 }
 
@@ -131,24 +144,40 @@ PyObject *spyp_value_from(spyp_module *module, const spy_result *result) {
 
 // >>back
 
-static int spyp_write_items(spyp_module *module, const spy_type_info *info, PyObject *value, char *data, int64_t count, size_t step,
+static int spyp_write_items(spyp_module *module, const spy_type_info *info, PyObject *given, char *data, int64_t count, size_t step,
                             const spy_type_info *element, spy_dtype scalar, uint32_t columns, const char *what) {
-    Py_ssize_t n = PySequence_Size(value);
-    if (n < 0 || n != count) {
+    PyObject *value = PyList_Check(given) ? spyp_list_items(given) : Py_NewRef(given); // else a value or a sequence of other kind
+    int status = value ? 0 : -1;
+    Py_ssize_t n = value ? PySequence_Size(value) : -1;
+    if (value && n != count) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "%s: expected %lld values for %s, got %R", what, (long long)count, info->name, value);
-        return -1;
+        PyErr_Format(PyExc_ValueError, "%s: expected %lld values for %s, got %R", what, (long long)count, info->name, given);
+        status = -1;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; i < n && status == 0; i++) {
         PyObject *item = PySequence_GetItem(value, i);
-        int status = !item     ? -1
-                     : element ? spyp_value_write(module, element, item, data + (size_t)i * step, what)
-                     : columns ? spyp_write_items(module, info, item, data + (size_t)i * step, columns, spy_dtype_size_bytes(scalar), NULL, scalar, 0, what)
-                               : spyp_scalar_write(scalar, item, data + (size_t)i * step);
+        status = !item     ? -1
+                 : element ? spyp_value_write(module, element, item, data + (size_t)i * step, what)
+                 : columns ? spyp_write_items(module, info, item, data + (size_t)i * step, columns, spy_dtype_size_bytes(scalar), NULL, scalar, 0, what)
+                           : spyp_number_write(scalar, item, data + (size_t)i * step, what);
         Py_XDECREF(item);
-        if (status < 0) return -1;
     }
-    return 0;
+    Py_XDECREF(value);
+    return status;
+}
+
+// `items`: of a dict that has all fields, and more. Always -1.
+static int spyp_too_many_fields(const spy_type_info *info, PyObject *items, const char *what) {
+    Py_ssize_t n = PyTuple_Size(items) / 2;
+    PyObject *extra = NULL;
+    for (Py_ssize_t i = 0; !extra && i < n; i++) {
+        PyObject *key = PyTuple_GetItem(items, 2 * i);
+        bool known = PyUnicode_CompareWithASCIIString(key, "_type") == 0;
+        for (uint32_t f = 0; !known && f < info->field_count; f++) known = PyUnicode_CompareWithASCIIString(key, info->fields[f].name) == 0;
+        if (!known) extra = key;
+    }
+    PyErr_Format(PyExc_KeyError, "%s: %s has %u fields, got %zd; it has no field %R", what, info->name, info->field_count, n, extra ? extra : Py_None);
+    return -1;
 }
 
 static int spyp_write_struct(spyp_module *module, const spy_type_info *info, PyObject *value, char *data, const char *what) {
@@ -156,33 +185,40 @@ static int spyp_write_struct(spyp_module *module, const spy_type_info *info, PyO
         PyErr_Format(PyExc_TypeError, "%s: expected a dict for %s, got %R", what, info->name, (PyObject *)Py_TYPE(value));
         return -1;
     }
-    Py_ssize_t known = 0;
-    for (uint32_t i = 0; i < info->field_count; i++) {
-        PyObject *field = PyDict_GetItemString(value, info->fields[i].name);
-        if (!field) {
+    PyObject *items = spyp_dict_items(value, what);
+    Py_ssize_t n = items ? PyTuple_Size(items) / 2 : 0;
+    int status = items ? 0 : -1;
+    for (uint32_t i = 0; i < info->field_count && status == 0; i++) {
+        PyObject *field = spyp_item_named(items, info->fields[i].name);
+        if (field) {
+            status = spyp_value_write(module, info->fields[i].type, field, data + info->fields[i].offset_bytes, what);
+        } else {
             PyErr_Format(PyExc_KeyError, "%s: field '%s' of %s not specified", what, info->fields[i].name, info->name);
-            return -1;
+            status = -1;
         }
-        known++;
-        if (spyp_value_write(module, info->fields[i].type, field, data + info->fields[i].offset_bytes, what) < 0) return -1;
     }
-    if (PyDict_GetItem(value, spyp.s_type)) known++;
-    if (known == PyDict_Size(value)) return 0;
-    PyErr_Format(PyExc_KeyError, "%s: %s has %u fields, got %zd", what, info->name, info->field_count, PyDict_Size(value));
-    return -1;
+    if (status == 0 && n != (Py_ssize_t)info->field_count + (spyp_item_named(items, "_type") != NULL)) {
+        status = spyp_too_many_fields(info, items, what);
+    }
+    Py_XDECREF(items);
+    return status;
 }
 
 int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what) {
     size_t scalar = spy_dtype_size_bytes(info->dtype);
     PyObject *other = spyp_extension_value(value); // of a class that says itself what it is in memory
     if (other || PyErr_Occurred()) {
-        int status = other ? spyp_value_write(module, info, other, data, what) : -1;
+        int status = other && Py_EnterRecursiveCall(" in a value for a cursor") == 0 ? 0 : -1;
+        if (status == 0) {
+            status = spyp_value_write(module, info, other, data, what);
+            Py_LeaveRecursiveCall();
+        }
         Py_XDECREF(other);
         return status;
     }
     switch (info->kind) {
     case SPY_TYPE_ENUM:
-    case SPY_TYPE_SCALAR: return spyp_scalar_write(info->dtype, value, data);
+    case SPY_TYPE_SCALAR: return spyp_number_write(info->dtype, value, data, what);
     case SPY_TYPE_VECTOR: return spyp_write_items(module, info, value, (char *)data, info->columns, scalar, NULL, info->dtype, 0, what);
     case SPY_TYPE_MATRIX:
         return spyp_write_items(module, info, value, (char *)data, info->rows, scalar * info->columns, NULL, info->dtype, info->columns, what);

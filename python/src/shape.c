@@ -23,6 +23,15 @@ PyObject *spyp_shape_tuple(const spy_shape *shape) {
     return tuple;
 }
 
+static int spyp_size_parse(PyObject *item, const char *what, int64_t *size) {
+    PyObject *whole = PyIndex_Check(item) ? PyNumber_Index(item) : NULL;
+    *size = whole ? PyLong_AsLongLong(whole) : -1;
+    if (whole && PyErr_Occurred()) PyErr_Format(PyExc_OverflowError, "%s: expected sizes of at most 63 bits", what);
+    else if (!whole && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: expected a shape (a tuple of int), got %R in it", what, (PyObject *)Py_TYPE(item));
+    Py_XDECREF(whole);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
     spyp_math_info info;
     memset(shape, 0, sizeof *shape);
@@ -32,8 +41,13 @@ int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
     }
     if (PyLong_Check(object)) {
         shape->rank = 1;
-        shape->dims[0] = PyLong_AsLongLong(object);
-        return shape->dims[0] == -1 && PyErr_Occurred() ? -1 : 0;
+        return spyp_size_parse(object, what, &shape->dims[0]);
+    }
+    if (PyList_Check(object)) { // the numbers' own code may change it
+        PyObject *items = spyp_list_items(object);
+        int status = items ? spyp_shape_parse(items, what, shape) : -1;
+        Py_XDECREF(items);
+        return status;
     }
     bool sequence = PyTuple_Check(object) || PyList_Check(object) || spyp_math_view(object, &info) || PySequence_Check(object);
     Py_ssize_t n = sequence && !PyUnicode_Check(object) ? PySequence_Size(object) : -1;
@@ -47,11 +61,10 @@ int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *item = PySequence_GetItem(object, i), *whole = item ? PyNumber_Index(item) : NULL;
-        shape->dims[i] = whole ? PyLong_AsLongLong(whole) : -1;
+        PyObject *item = PySequence_GetItem(object, i);
+        int status = item ? spyp_size_parse(item, what, &shape->dims[i]) : -1;
         Py_XDECREF(item);
-        Py_XDECREF(whole);
-        if (PyErr_Occurred()) return -1;
+        if (status < 0) return -1;
     }
     shape->rank = (uint32_t)n;
     return 0;
@@ -136,10 +149,14 @@ static PyObject *spyp_shape_concrete(PyObject *self, void *ignored) {
 
 static PyObject *spyp_shape_count(PyObject *self, void *ignored) {
     const spy_shape *s = &((spyp_shape_object *)self)->shape;
-    int64_t count = 1;
+    PyObject *count = PyLong_FromLong(1); // of any size
     SPYP_UNUSED(ignored);
-    for (uint32_t i = 0; i < s->rank; i++) count *= s->dims[i];
-    return PyLong_FromLongLong(count);
+    for (uint32_t i = 0; count && i < s->rank; i++) {
+        PyObject *n = PyLong_FromLongLong(s->dims[i]);
+        spyp_replace(&count, n ? PyNumber_Multiply(count, n) : NULL);
+        Py_XDECREF(n);
+    }
+    return count;
 }
 
 // Strides of a row-major array of this shape, in elements.
@@ -148,9 +165,10 @@ static PyObject *spyp_shape_strides(PyObject *self, PyObject *ignored) {
     int64_t step = 1;
     SPYP_UNUSED(ignored);
     for (uint32_t i = s.rank; i-- > 0;) {
-        int64_t n = s.dims[i];
+        int64_t n = s.dims[i], most = n < 0 ? -(n + 1) : n;
         s.dims[i] = step;
-        step *= n;
+        if (i && most && step > INT64_MAX / (most + 1)) return PyErr_Format(PyExc_OverflowError, "Shape: expected strides of at most 63 bits");
+        step = i ? step * n : step;
     }
     return spyp_shape_make(&s);
 }

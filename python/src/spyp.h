@@ -42,6 +42,7 @@ typedef struct spyp_state {
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // arrays.c, cursor.c
     unsigned long fork_count;
+    bool exiting, leaving; // the interpreter ends; because of Ctrl-C
 } spyp_state;
 extern spyp_state spyp;
 
@@ -80,6 +81,8 @@ typedef struct spyp_device {
     int cuda;                 // CUDA's number of the GPU; -1: another backend
     PyObject *weakrefs;
     bool hot_reload, quiet; // quiet: messages are for nobody
+    bool closing;           // close() runs its callbacks
+    bool interrupted;       // Ctrl-C ended the last wait for its work
     uint64_t reload_interval_ns;
 } spyp_device;
 
@@ -133,22 +136,49 @@ typedef struct spyp_tensor {
     PyObject *weakrefs;
 } spyp_tensor;
 
+// >>what the user can change, and when
+//
+// Code of the user runs in more places than one expects: in __float__, __index__, __len__, __getitem__, __hash__, __eq__, __bool__,
+// __str__, get_this(), update_this(), properties, buffer exporters, warnings and callbacks; and in __del__ and weak references'
+// callbacks, whenever a reference is dropped or an object is allocated (the garbage collector). That code may change each list and
+// dict, delete each attribute, close the device, load a cursor again, or call the same function once more. The rules of all files:
+//
+// 1. A list or dict of the user is never read in place. spyp_list_items() and spyp_dict_items() first copy its references into a
+//    tuple, without running any code, and the tuple is what is measured, checked and read.
+// 2. Keys of dicts that become names must be str; spyp_dict_items() checks them. spyp_utf8() refuses text with NUL characters,
+//    which C would cut off.
+// 3. What a call, an attribute or an item gives is a new reference, and C may point into it (texts of keys, components of vectors,
+//    memory of arrays). spyp_arena_keep() keeps it until the call has run. Borrowed references are used only while no code can run.
+// 4. Buffers stay exported until the call has run. DLPack capsules are renamed meanwhile, so that nobody else consumes them.
+// 5. Each recursion over data of the user counts its depth with spyp_arena_down() (or Py_EnterRecursiveCall() where there is no
+//    arena), and each call counts the calls within it: both end in a RecursionError.
+// 6. What was looked up in the device is looked up again after code of the user ran. Device.close() is refused meanwhile.
+// 7. Objects of another device are refused before anything of them is used: that device may be closed.
+
 // >>memory of one call: freed when it ends
 
 typedef struct spyp_arena {
     uint64_t first[192];
-    size_t used;           // bytes of the newest block
+    size_t used;            // bytes of the newest block
     size_t room;
-    void **more;           // blocks from malloc, linked by their first word
-    Py_buffer *buffers[8]; // held exports; further ones in kept
-    uint32_t buffer_count;
-    PyObject *kept;        // list of objects that must live until the end, or NULL
+    void **more;            // blocks from malloc, linked by their first word
+    struct spyp_held *held; // exported buffers, the newest first
+    PyObject *kept;         // list of objects that must live until the end, or NULL
+    uint32_t depth;         // of spyp_arena_down()
 } spyp_arena;
+
+#define SPYP_MOST_DEPTH 100 // levels of dicts, lists, get_this() and so on
 
 void spyp_arena_begin(spyp_arena *arena);
 void spyp_arena_end(spyp_arena *arena);
 void *spyp_arena_take(spyp_arena *arena, size_t size); // aligned to 16; NULL with MemoryError set
 int spyp_arena_keep(spyp_arena *arena, PyObject *object); // takes a new reference; -1 with an error set
+PyObject *spyp_arena_kept(spyp_arena *arena, PyObject *made); // takes the reference `made` (may be NULL); gives it borrowed; NULL with an error
+// Before a recursion into data of the user; 0, or -1 with a RecursionError. spyp_arena_up() afterwards, also behind an error.
+int spyp_arena_down(spyp_arena *arena);
+static inline void spyp_arena_up(spyp_arena *arena) {
+    arena->depth--;
+}
 Py_buffer *spyp_arena_buffer(spyp_arena *arena, PyObject *object, int flags); // NULL with an error set
 
 // Any array of another library, seen as host memory.
@@ -232,10 +262,12 @@ typedef struct spyp_converter {
 const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
 void spyp_input_only(spy_arg *arg); // host arrays in it are only read
+int spyp_int_error(PyObject *number); // OverflowError: an int that no type has. Always -1
 // `object` is told of the value that `part` becomes, at `place` or by update_this().
 int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const spyp_part *part);
 // Puts words before the text of an error of ours: "%U: argument 'x': ...". Errors of the user's own code stay as they are.
 void spyp_error_prefix(spyp_call *call, const char *format, ...);
+void *spyp_error_behind(const char *format, ...); // the same outside a call; always NULL
 
 // >>devices
 
@@ -338,7 +370,6 @@ struct spyp_chain {
 int spyp_chain_options(spyp_call *call, spy_call_options *options);
 int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
-const char *spyp_field_name(PyObject *key); // of a dict for a struct; NULL with an error
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
 int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // missing numbers are 1
 PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs);
@@ -357,12 +388,17 @@ const spy_decl *spyp_declared(spyp_function *function);
 const spy_type_info *spyp_parameter_type(spyp_function *function, const spy_decl *decl, const char *name, Py_ssize_t position);
 // What the parameter of that position is called; NULL: not known, or overloads do not agree. An error that is set stays.
 const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
+// The types that overloads have for a parameter, by its name or else by its position, as text: "int or float3"; a new reference, NULL
+// without an error: not known. An error that is set stays.
+PyObject *spyp_argument_types(spyp_function *function, const char *name, Py_ssize_t position);
 // The parameter of that position (the bound instance not counted) that `dict` has an entry for; borrowed, or NULL.
 PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
 int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what); // -1: it has no such parameter
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
 PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
-spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
+spy_command_list *spyp_encoder_list(PyObject *encoder, const spyp_device *device); // encoder.c: of that device; NULL with an error
+// Whether a tensor is one of `device`, which may be used; else an error: "what: argument 'name': ...".
+bool spyp_tensor_is_of(PyObject *tensor, const spyp_device *device, const char *what, const char *name);
 int spyp_encoder_keep(PyObject *encoder, const spyp_call *call, PyObject *objects); // as long as it is there; -1 with an error
 int spyp_encoder_recorded(PyObject *encoder, spyp_function *function); // after a call, inside the device; -1 with an error
 // Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
@@ -382,6 +418,9 @@ const spyp_converter *spyp_extension_converter(PyObject *object);
 // What such a value is in memory (a new reference); NULL without an error: itself.
 PyObject *spyp_extension_value(PyObject *object);
 
+const char *spyp_attribute_text(PyObject *name); // as spyp_utf8(), with AttributeError. modules.c
+// ", did you mean 'a', 'b'?" of the names in a declaration (may be NULL) that are near to `name`, or ""; a new reference. names.c
+PyObject *spyp_near_names(const spy_decl *decl, PyObject *name);
 // The value of a constant or of an enum's case, by its path; NULL without an error: there is none. Inside the device. names.c
 PyObject *spyp_module_constant(spyp_module *module, const char *path);
 
@@ -391,6 +430,7 @@ PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const 
 PyObject *spyp_value_from(spyp_module *module, const spy_result *result); // a value; not a tensor
 PyObject *spyp_scalar_read(spy_dtype dtype, const void *data);
 int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data); // -1 with an error
+int spyp_number_write(spy_dtype dtype, PyObject *value, void *data, const char *what); // the same, whose errors begin with `what: `
 int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what);
 
 // >>tensors and arrays
@@ -414,6 +454,8 @@ int spyp_too_many_dims(const char *what, int rank);              // -1 with the 
 // The DLPack capsule of an object, for work in `stream` (NULL: in host memory). NULL with an error.
 PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what);
 const struct spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only); // NULL with an error
+// Of such a capsule: an object that keeps it, and keeps others from consuming it, as long as the object lives. NULL with an error.
+PyObject *spyp_capsule_hold(PyObject *capsule);
 bool spyp_is_true(PyObject *object, const char *name);
 // A torch tensor that requires a gradient, which would be lost: -1 with an error, unless torch is told that none is wanted.
 int spyp_check_gradient(PyObject *object, const char *what);
@@ -471,8 +513,8 @@ PyObject *spyp_function_str(PyObject *self); // Slang's declarations with their 
 int spyp_describe_ready(void);
 
 // >>structs.c
-// A tuple for a struct, or a list of structs for an array of them: 1; 0: the list is something else; -1 with an error.
-int spyp_convert_structs(spyp_call *call, PyObject *object, spy_arg *arg);
+// A tuple for a struct, or a list of structs for an array of them, whose items are `rows`: 1; 0: it is something else; -1 with an error.
+int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_arg *arg);
 
 // >>gradient.c: values with gradients
 extern const spyp_converter spyp_pair_converter;
@@ -500,11 +542,17 @@ int spyp_names_ready(void);
 int spyp_getset_add(PyTypeObject *type, PyGetSetDef *def); // one property; 0, or -1 with an error
 // >>helpers of all files
 
+PyObject *spyp_list_items(PyObject *list); // of a list or tuple: its items as a tuple, a new reference
+// Of a dict: (key, value, key, value, ...) as a tuple, a new reference. TypeError, behind `what: ` unless that is NULL, when a key is
+// no str. No code of the user runs.
+PyObject *spyp_dict_items(PyObject *dict, const char *what);
+PyObject *spyp_item_named(PyObject *items, const char *name); // the value of a key among such items, borrowed, or NULL
+
 PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference
 int spyp_methods_add(PyTypeObject *type, PyMethodDef *methods); // methods of another file; 0, or -1 with an error
 PyObject *spyp_alloc(PyTypeObject *type);     // zeroed; NULL with an error
 void spyp_free(PyObject *self);               // memory and the type's reference
-const char *spyp_utf8(PyObject *string);      // NULL with an error
+const char *spyp_utf8(PyObject *string);      // lives as long as `string`; NULL with an error, also for text with NUL characters
 PyObject *spyp_format(const char *format, ...); // str
 int spyp_check_args(const char *function, Py_ssize_t given, Py_ssize_t least, Py_ssize_t most);
 
@@ -524,6 +572,12 @@ static inline PyObject *spyp_call_method_one(PyObject *object, PyObject *name, P
 }
 #define SPYP_DECREF(object) Py_XDECREF((PyObject *)(object))
 #define SPYP_FUNC(f) ((PyCFunction)(void (*)(void))(f))
+
+#if defined(_MSC_VER)
+#define SPYP_THREAD_LOCAL __declspec(thread)
+#else
+#define SPYP_THREAD_LOCAL __thread
+#endif
 
 #if defined(__GNUC__)
 #define SPYP_LIKELY(x) __builtin_expect(!!(x), 1)

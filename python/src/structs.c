@@ -99,19 +99,15 @@ static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type
     return status;
 }
 
-// Whether a list can be about structs at all: most are of numbers, and are not copied to find that out.
-static bool spyp_may_hold_structs(const spyp_call *call, PyObject *object) {
-    PyObject *first = PySequence_Size(object) > 0 ? PySequence_GetItem(object, 0) : NULL;
+// Whether a list can be about structs at all: most are of numbers.
+static bool spyp_may_hold_structs(const spyp_call *call, PyObject *object, PyObject *rows) {
+    PyObject *first = PyTuple_Size(rows) ? PyTuple_GetItem(rows, 0) : NULL;
     bool may = first && (PyTuple_Check(object) || PyDict_Check(first) || PyTuple_Check(first));
-    if (!first) PyErr_Clear();
-    Py_XDECREF(first);
     return may && spyp_function_is(call->function, SPYP_TRAIT_STRUCTS);
 }
 
-int spyp_convert_structs(spyp_call *call, PyObject *object, spy_arg *arg) {
-    if (!spyp_may_hold_structs(call, object)) return 0;
-    PyObject *rows = PySequence_Tuple(object); // other code may change the list meanwhile
-    if (!rows) return -1;
+int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_arg *arg) {
+    if (!spyp_may_hold_structs(call, object, rows)) return 0;
     PyObject *first = PyTuple_Size(rows) ? PyTuple_GetItem(rows, 0) : NULL, *made = NULL;
     bool structs = first && (PyDict_Check(first) || PyTuple_Check(first));
     const spy_type_info *type = first && (structs || PyTuple_Check(object)) ? spyp_expected(call, PyTuple_Size(rows)) : NULL;
@@ -129,6 +125,5 @@ int spyp_convert_structs(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (made) done = spyp_arena_keep(&call->arena, made) < 0 || spyp_convert(call, made, NULL, arg) < 0 ? -1 : 1;
     else if (PyErr_Occurred()) done = -1;
     Py_XDECREF(made);
-    Py_DECREF(rows);
     return done;
 }

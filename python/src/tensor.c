@@ -85,7 +85,7 @@ static int spyp_tensor_fill_value(spyp_tensor *t, PyObject *value) {
     if (!element) PyErr_NoMemory();
     int status = !element ? -1
                  : type   ? spyp_value_write((spyp_module *)t->module, type, value, element, "Tensor.full: argument 'fill_value'")
-                          : spyp_scalar_write(info.dtype, value, element);
+                          : spyp_number_write(info.dtype, value, element, "Tensor.full: argument 'fill_value'");
     if (status == 0 && info.element_count && spy_tensor_fill_data(t->tensor, element, size) != SPY_OK) {
         spyp_raise(t->device);
         status = -1;
@@ -575,9 +575,12 @@ static int spyp_index_parse(PyObject *item, spy_index *index) {
             PyErr_Format(PyExc_TypeError, "Tensor: expected indices of int, slice, None or ..., got %R", (PyObject *)Py_TYPE(item));
             return -1;
         }
-        *index = spy_index_at(PyLong_AsLongLong(whole));
+        int overflow;
+        long long n = PyLong_AsLongLongAndOverflow(whole, &overflow);
+        *index = spy_index_at(n);
         Py_DECREF(whole);
-        if (PyErr_Occurred()) return -1;
+        if (overflow) PyErr_SetString(PyExc_IndexError, "Tensor: expected an index within a dimension, got one of more than 63 bits");
+        if (overflow) return -1;
     }
     return 0;
 }
@@ -588,7 +591,7 @@ static PyObject *spyp_tensor_subscript(PyObject *self, PyObject *key) {
     spy_indices list = { items, 1 };
     if (PyTuple_Check(key)) {
         Py_ssize_t n = PyTuple_Size(key);
-        if (n > 4 * SPY_MAX_RANK) return PyErr_Format(PyExc_IndexError, "Tensor: %zd indices for %u dimensions", n, spy_get_tensor_info(t->tensor).shape.rank);
+        if (n > 4 * SPY_MAX_RANK) return PyErr_Format(PyExc_IndexError, "Tensor: expected at most %d indices, got %zd", 4 * SPY_MAX_RANK, n);
         for (Py_ssize_t i = 0; i < n; i++)
             if (spyp_index_parse(PyTuple_GetItem(key, i), &items[i]) < 0) return NULL;
         list.count = (size_t)n;
@@ -611,7 +614,7 @@ static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args, PyObject
     PyObject *encoder = Py_None;
     spy_status status = SPY_OK;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:clear", names, &encoder)) return NULL;
-    spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder);
+    spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder, t->device);
     if ((encoder != Py_None && !list) || spyp_enter(t->device, "Tensor.clear") < 0) return NULL;
     if (list) {
         status = spy_list_fill(list, t->tensor, 0);
@@ -634,6 +637,7 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     if (!other) return NULL;
     if (!PyObject_TypeCheck(other, spyp.tensor))
         return PyErr_Format(PyExc_TypeError, "point_to: argument 'target': expected a Tensor, got %R", (PyObject *)Py_TYPE(other));
+    if (((spyp_tensor *)other)->device != t->device) return PyErr_Format(PyExc_ValueError, "point_to: argument 'target': the tensor belongs to another device");
     if (spyp_enter(t->device, "Tensor.point_to") < 0) return NULL;
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);

@@ -246,19 +246,25 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
 }
 
 static int spyp_convert_part_dict(spyp_call *call, PyObject *dict, spy_arg *arg, spyp_part *part) {
-    PyObject *key, *item, *type = PyDict_GetItemWithError(dict, spyp.s_type);
-    Py_ssize_t at = 0, n = PyDict_Size(dict);
+    PyObject *items = spyp_arena_kept(&call->arena, spyp_dict_items(dict, NULL)), *type = NULL;
+    Py_ssize_t n = items ? PyTuple_Size(items) / 2 : 0;
+    if (!items) return -1;
     spy_arg *fields = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields);
     part->parts = (spyp_part *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *part->parts);
     spy_args list = { fields, 0 };
-    if (PyErr_Occurred() || !fields || !part->parts) return -1;
-    for (part->count = 0; part->count < n && PyDict_Next(dict, &at, &key, &item); part->count++) {
+    if (!fields || !part->parts) return -1;
+    part->value = items;
+    for (part->count = 0; part->count < n; part->count++) {
+        PyObject *item = PyTuple_GetItem(items, 2 * part->count + 1);
         spyp_part *inner = &part->parts[part->count];
-        const char *name = spyp_field_name(key);
+        const char *name = spyp_utf8(PyTuple_GetItem(items, 2 * part->count));
         memset(inner, 0, sizeof *inner);
         inner->value = item;
         if (!name) return -1;
-        if (item == type && strcmp(name, "_type") == 0) continue;
+        if (strcmp(name, "_type") == 0) {
+            type = item;
+            continue;
+        }
         if (spyp_convert_part(call, item, &fields[list.count], inner) < 0) {
             spyp_error_prefix(call, "field '%s': ", name);
             return -1;
@@ -272,11 +278,11 @@ static int spyp_convert_part_dict(spyp_call *call, PyObject *dict, spy_arg *arg,
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part) {
     memset(part, 0, sizeof *part);
     part->value = value;
-    if (PyDict_Check(value)) { // a copy: other code may change the dict meanwhile
-        PyObject *copy = PyDict_Copy(value);
-        int kept = copy ? spyp_arena_keep(&call->arena, copy) : -1;
-        Py_XDECREF(copy);
-        return kept < 0 ? -1 : spyp_convert_part_dict(call, copy, arg, part);
+    if (PyDict_Check(value)) {
+        if (spyp_arena_down(&call->arena) < 0) return -1;
+        int status = spyp_convert_part_dict(call, value, arg, part);
+        spyp_arena_up(&call->arena);
+        return status;
     }
     if (spyp_convert(call, value, NULL, arg) < 0) return -1;
     return spyp_make_back(call, arg, &part->back) < 0 ? -1 : 0;
@@ -290,23 +296,24 @@ static bool spyp_part_changed(const spyp_part *part) {
     return false;
 }
 
-PyObject *spyp_part_value(spyp_module *module, const spyp_part *part) {
-    if (!spyp_part_changed(part)) return Py_NewRef(part->value);
-    if (part->back && part->back->host) return spyp_host_back_value(part->back, part->value);
-    if (part->back) {
-        spy_tensor *tensor = part->back->result.tensor;
-        part->back->result.tensor = NULL;
-        return tensor ? spyp_tensor_make(spyp.tensor, module->device, tensor, (PyObject *)module)
-                      : spyp_value_from(module, &part->back->result);
-    }
-    PyObject *dict = PyDict_Copy(part->value), *key, *item;
-    Py_ssize_t at = 0;
-    for (Py_ssize_t i = 0; dict && i < part->count && PyDict_Next(part->value, &at, &key, &item); i++) {
+// A dict as it was given, with the parts that changed.
+static PyObject *spyp_part_dict(spyp_module *module, const spyp_part *part) {
+    PyObject *dict = PyDict_New();
+    for (Py_ssize_t i = 0; dict && i < part->count; i++) {
         PyObject *value = spyp_part_value(module, &part->parts[i]);
-        if (!value || PyDict_SetItem(dict, key, value) < 0) Py_CLEAR(dict);
+        if (!value || PyDict_SetItem(dict, PyTuple_GetItem(part->value, 2 * i), value) < 0) Py_CLEAR(dict);
         Py_XDECREF(value);
     }
     return dict;
+}
+
+PyObject *spyp_part_value(spyp_module *module, const spyp_part *part) {
+    if (part->parts) return spyp_part_dict(module, part);
+    if (!spyp_part_changed(part)) return Py_NewRef(part->value);
+    if (part->back && part->back->host) return spyp_host_back_value(part->back, part->value);
+    spy_tensor *tensor = part->back->result.tensor;
+    part->back->result.tensor = NULL;
+    return tensor ? spyp_tensor_make(spyp.tensor, module->device, tensor, (PyObject *)module) : spyp_value_from(module, &part->back->result);
 }
 
 int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg) {
@@ -332,7 +339,7 @@ int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg) {
 static int spyp_convert_ref(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *value = ((spyp_value_ref_object *)object)->value;
     if (!value || value == Py_None) return spyp_convert_ref_out(call, object, arg);
-    if (spyp_arena_keep(&call->arena, value) < 0) return -1;
+    if (!(value = spyp_arena_kept(&call->arena, Py_NewRef(value)))) return -1;
     if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, value, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
     PyObject **place = &((spyp_value_ref_object *)object)->value;
@@ -423,7 +430,7 @@ static int spyp_convert_packed(spyp_call *call, PyObject *object, spy_arg *arg) 
 // >>structured arrays: a struct whose fields are the array's fields
 
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg) {
-    PyObject *numpy = spyp_numpy(), *object = numpy ? PyObject_CallMethod(numpy, "asarray", "O", array->object) : NULL;
+    PyObject *numpy = spyp_numpy(), *object = numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", array->object) : NULL;
     PyObject *dtype = object ? PyObject_GetAttr(object, spyp.s_dtype) : NULL, *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;
     Py_ssize_t n = names && PyTuple_Check(names) ? PyTuple_Size(names) : -1;
     int status = n >= 0 ? spyp_arena_keep(&call->arena, names) : -1;
@@ -433,7 +440,8 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
     for (Py_ssize_t i = 0; fields && status == 0 && i < n; i++) {
         PyObject *field = PyObject_GetItem(object, PyTuple_GetItem(names, i));
         status = field ? spyp_arena_keep(&call->arena, field) : -1;
-        if (status == 0) status = spyp_convert(call, field, spyp_utf8(PyTuple_GetItem(names, i)), &fields[i]);
+        const char *name = status == 0 ? spyp_utf8(PyTuple_GetItem(names, i)) : NULL;
+        status = name ? spyp_convert(call, field, name, &fields[i]) : -1;
         Py_XDECREF(field);
     }
     if (fields && status == 0) {
@@ -540,6 +548,21 @@ const spy_type_info *spyp_parameter_type(spyp_function *f, const spy_decl *decl,
     return found == decl ? (decl->parent ? decl->parent->type : NULL) : found->type;
 }
 
+PyObject *spyp_argument_types(spyp_function *f, const char *name, Py_ssize_t position) {
+    PyObject *type, *value, *trace, *text = NULL;
+    const char *last = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl)) {
+        const spy_type_info *info = spyp_parameter_type(f, decl, name, position);
+        if (!info || (last && strcmp(last, info->name) == 0)) continue;
+        spyp_replace(&text, text ? spyp_format("%U or %s", text, info->name) : PyUnicode_FromString(info->name));
+        last = info->name;
+        if (!text) break;
+    }
+    PyErr_Restore(type, value, trace);
+    return text;
+}
+
 const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
     PyObject *type, *value, *trace;
     const char *name = position < 0 ? "this" : NULL;
@@ -556,7 +579,7 @@ const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
     return name;
 }
 
-PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) {
+PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) { // `dict` is of the chain, with str keys
     bool bound = f->chain && f->chain->self;
     for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl)) {
         const char *name = spyp_parameter_name(decl, bound, position);
@@ -570,8 +593,8 @@ int spyp_check_parameters(spyp_function *f, PyObject *dict, const char *what) {
     const spy_decl *first = spyp_declared(f);
     PyObject *key, *value;
     Py_ssize_t at = 0;
-    while (first && PyDict_Next(dict, &at, &key, &value)) {
-        bool known = PyUnicode_CompareWithASCIIString(key, "_result") == 0;
+    while (first && PyDict_Next(dict, &at, &key, &value)) { // no code runs meanwhile
+        bool known = !PyUnicode_Check(key) || PyUnicode_CompareWithASCIIString(key, "_result") == 0;
         for (const spy_decl *decl = first; decl && !known; decl = spy_next_overload(decl)) {
             const char *name;
             for (Py_ssize_t i = 0; !known && (name = spyp_parameter_name(decl, false, i)) != NULL; i++)
@@ -637,7 +660,7 @@ static PyObject *spyp_recorder_get(PyObject *self, PyObject *key) {
 static PyObject *spyp_recorder_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-    const char *text = spyp_utf8(name);
+    const char *text = spyp_attribute_text(name);
     if (!text || strncmp(text, "__", 2) == 0) return NULL;
     PyErr_Clear();
     return spyp_recorder_get(self, name);

@@ -5,7 +5,8 @@ Changed against the print, as slips or because the text only sketches it:
  - the proposal's library `mlp` is not shipped: mlp.slang here is the smallest one that the text's code can use. `compute` returns
    an array and so is declared as one; `loss` takes as many numbers as `compute`, and `square` of a difference;
  - `mlp_weights` are numbers, which a struct does not take: its tensor is told that it is one of MLPs;
- - the network is 8 to 4 for 32 to 8: lavapipe takes a minute to compile the sums of 256 numbers that all elements share;
+ - the network's loops are unrolled: Slang's derivative of an array that is indexed in a loop adds the whole array at each step, which
+   lavapipe takes 20 s to compile;
  - `max_iterations` and `iterations` are one, and fewer; `::` is `:`; `loss` runs before its derivative, so that there is one to print;
  - learning_rate fits these numbers;
  - slangtorch's [CudaKernel] functions find their pixel from cudaBlockIdx(): here the call runs over pixels; TensorView is Tensor,
@@ -27,12 +28,13 @@ public struct MLP<let In : int, let Out : int> : IDifferentiable
     public float[Out] run(float input[In])
     {
         float result[Out];
-        [MaxIters(Out)]
+        [ForceUnroll]
         for (int o = 0; o < Out; o++)
         {
-            result[o] = 0;
-            [MaxIters(In)]
-            for (int i = 0; i < In; i++) result[o] += w[i][o] * input[i];
+            float sum = 0;
+            [ForceUnroll]
+            for (int i = 0; i < In; i++) sum += w[i][o] * input[i];
+            result[o] = sum;
         }
         return result;
     }
@@ -44,7 +46,7 @@ EXAMPLE = """
 import mlp;
 
 [Differentiable]
-float[4] compute(MLP<8,4> mlp, float input[8])
+float[8] compute(MLP<32,8> mlp, float input[32])
 {
      return mlp.run(input);
 }
@@ -53,11 +55,12 @@ float[4] compute(MLP<8,4> mlp, float input[8])
 float square(float a, float b) { return (a - b) * (a - b); }
 
 [Differentiable]
-float loss(MLP<8,4> mlp, no_diff float input[8], no_diff float target[4])
+float loss(MLP<32,8> mlp, no_diff float input[32], no_diff float target[8])
 {
     float result = 0.0;
     let output = compute(mlp, input);
-    for (int i = 0; i < 4; i++) result += square(output[i], target[i]);
+    [ForceUnroll]
+    for (int i = 0; i < 8; i++) result += square(output[i], target[i]);
     return result;
 }
 
@@ -76,10 +79,10 @@ device = spy.init_device();
 module = device.load_module_from_file("example.slang")
 
 N = 128
-inputTensor = spy.Tensor.numpy(device, numpy.random.rand(N, 8).astype(numpy.float32))
+inputTensor = spy.Tensor.numpy(device, numpy.random.rand(N, 32).astype(numpy.float32))
 
 iterations = 60
-mlp_weights = Tensor.from_numpy(device, numpy.random.rand(1, 8 * 4).astype(numpy.float32), dtype=module["MLP<8,4>"])
+mlp_weights = Tensor.from_numpy(device, numpy.random.rand(1, 32 * 8).astype(numpy.float32), dtype=module["MLP<32,8>"])
 outputTensor = module.compute(mlp_weights, inputTensor, _result=Tensor)
 mlp_weights = mlp_weights.with_grads()
 
@@ -87,9 +90,9 @@ lossBuffer = Tensor.zeros(device, dtype=module.float, shape=(N, ))
 lossGrad = Tensor.from_numpy(device, numpy.ones(shape=(N, ), dtype=numpy.float32))
 lossBuffer = lossBuffer.with_grads(grad_in=lossGrad)
 
-targetOutput = Tensor.from_numpy(device, numpy.random.rand(N, 4).astype(numpy.float32))
+targetOutput = Tensor.from_numpy(device, numpy.random.rand(N, 8).astype(numpy.float32))
 
-learning_rate = 1e-3
+learning_rate = 2e-4
 losses = []
 
 for iter in range(iterations):
@@ -115,16 +118,16 @@ def test_mlp(tmp_path, monkeypatch, capsys):
     scope = {"numpy": numpy}
     exec(compile(SCRIPT, "<seed>", "exec"), scope)
     numpy.random.seed(5)
-    x = np.random.rand(128, 8)
-    w = np.random.rand(1, 8 * 4).reshape(8, 4)
-    target = np.random.rand(128, 4)
+    x = np.random.rand(128, 32)
+    w = np.random.rand(1, 32 * 8).reshape(32, 8)
+    target = np.random.rand(128, 8)
     assert np.allclose(scope["outputTensor"].to_numpy(), x @ w, rtol=1e-4)
     for loss in scope["losses"]:
         d = x @ w - target
         assert np.isclose(loss, (d * d).sum(1).mean(), rtol=1e-4)
-        w -= 1e-3 * (x.T @ (2 * d))
+        w -= 2e-4 * (x.T @ (2 * d))
     assert scope["losses"][-1] < scope["losses"][0] / 5
-    assert np.allclose(scope["mlp_weights"].flatten_dtype().to_numpy().reshape(8, 4), w, atol=1e-4)
+    assert np.allclose(scope["mlp_weights"].flatten_dtype().to_numpy().reshape(32, 8), w, atol=1e-4)
     assert f"Iteration 59. Loss:{scope['losses'][-1]}" in capsys.readouterr().out
     scope["device"].close()
 

@@ -264,6 +264,83 @@ def test_interrupt():
     assert p.returncode == 0
 
 
+ENDLESS = """
+        import slangpy as spy, sys, time
+        d = spy.create_device(compile_timeout_s=100)
+        m = spy.Module.load_from_source(d, "endless", '''import slangpy_diff;
+            typealias Values = IDiffTensor<float, 1>;
+            [Differentiable] float inner(Values x) {
+                float s = 0;
+                [MaxIters(4)] for (int i = 0; i < 4; i++) s += x[i] * x[i];
+                return s;
+            }
+            [Differentiable] float endless(DiffTensor<float, 1> x) { return inner(x); }
+            float twice(float x) { return 2 * x; }''')
+        x = spy.Tensor.from_numpy(d, __import__("numpy").ones(4, "float32")).with_grads()
+        y = spy.Tensor.from_numpy(d, __import__("numpy").ones((), "float32")).with_grads()
+        print("compiling", flush=True)
+        start = time.monotonic()
+"""
+
+
+def interrupted(script, told, after):
+    """Runs a script, sends it Ctrl-C `after` seconds behind the line `told`; gives its output and the seconds that it then took."""
+    p = run_script(script)
+    try:
+        assert p.stdout.readline() == told + "\n", p.communicate(timeout=100)
+        time.sleep(after)
+        p.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = p.communicate(timeout=100)
+        return p.returncode, out, err, time.monotonic() - start
+    finally:
+        p.kill()
+
+
+def test_interrupt_compile():
+    """Ctrl-C ends a compile that never would; the device and its modules can be used after it, and the process ends."""
+    code, out, err, took = interrupted(ENDLESS + """
+        try:
+            m.endless.bwds(x, _result=y)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        print(m.twice(4.0))
+    """, "compiling", 1)
+    assert code == 0 and out == "interrupted\n8.0\n", (code, out, err)
+
+
+def test_interrupt_compile_exit():
+    """Ctrl-C that nobody catches ends the program though its compile goes on."""
+    code, out, err, took = interrupted(ENDLESS + """
+        m.endless.bwds(x, _result=y)
+    """, "compiling", 1)
+    assert code == -signal.SIGINT and "KeyboardInterrupt" in err and took < 3, (code, out, err, took)
+
+
+def test_compile_timeout():
+    d = spy.create_device(compile_timeout_s=0.0001)
+    with pytest.raises(spy.Error, match="load module quick: not done after .* compile_timeout_s allows 0.0001"):
+        spy.Module.load_from_source(d, "quick", "import slangpy_diff;\nfloat f(float x) { return x; }")  # 0.1 s, for a device's first
+    with pytest.raises(TypeError):
+        spy.create_device(compile_timeout_s="soon")
+
+
+def test_interrupt_exit():
+    """Ctrl-C while a program that ends waits for its last kernel."""
+    code, out, err, took = interrupted("""
+        import slangpy as spy
+        d = spy.create_device()
+        m = spy.Module.load_from_source(d, "slow", "float slow(float x, int n) { for (int i = 0; i < n; i++) x = sin(x) + 1.0001; return x; }")
+        x = spy.Tensor.zeros(d, (1000000,))
+        m.slow(x, 1, _result=x)
+        d.wait()
+        for i in range(100): m.slow(x, 4000, _result=x)
+        d.flush()
+        print("ending", flush=True)
+    """, "ending", 0.5)
+    assert took < 3, (code, out, err, took)  # 1 s on a machine that has time; the work is a minute
+
+
 # >>long runs
 
 

@@ -16,26 +16,28 @@ extern "C" {
 // >>status
 
 // Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
-#define SPY_STATUS_LIST(X)                                                                                    \
-    X(SPY_OK, 0, "no error")                                                                                  \
-    X(SPY_ERROR_INVALID_ARGUMENT, -1, "an argument is invalid")                                               \
-    X(SPY_ERROR_NOT_FOUND, -2, "a name, file or object was not found")                                        \
-    X(SPY_ERROR_TYPE_MISMATCH, -3, "a type does not fit")                                                     \
-    X(SPY_ERROR_SHAPE_MISMATCH, -4, "shapes do not fit")                                                      \
-    X(SPY_ERROR_OUT_OF_RANGE, -5, "a value does not fit its type, or an index its range")                     \
-    X(SPY_ERROR_AMBIGUOUS, -6, "more than one overload or mapping fits")                                      \
-    X(SPY_ERROR_COMPILE, -7, "Slang code does not compile")                                                   \
-    X(SPY_ERROR_NO_COMPILER, -8, "the Slang compiler library is missing or unusable")                         \
-    X(SPY_ERROR_NO_DEVICE, -9, "no suitable GPU device")                                                      \
-    X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                   \
-    X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                     \
-    X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                            \
-    X(SPY_ERROR_BUSY, -13, "this thread is in a call of the device already")                                  \
-    X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                     \
-    X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
-    X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \
-    X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                                \
-    X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")
+#define SPY_STATUS_LIST(X)                                                                                   \
+    X(SPY_OK, 0, "no error")                                                                                 \
+    X(SPY_ERROR_INVALID_ARGUMENT, -1, "an argument is invalid")                                              \
+    X(SPY_ERROR_NOT_FOUND, -2, "a name, file or object was not found")                                       \
+    X(SPY_ERROR_TYPE_MISMATCH, -3, "a type does not fit")                                                    \
+    X(SPY_ERROR_SHAPE_MISMATCH, -4, "shapes do not fit")                                                     \
+    X(SPY_ERROR_OUT_OF_RANGE, -5, "a value does not fit its type, or an index its range")                    \
+    X(SPY_ERROR_AMBIGUOUS, -6, "more than one overload or mapping fits")                                     \
+    X(SPY_ERROR_COMPILE, -7, "Slang code does not compile")                                                  \
+    X(SPY_ERROR_NO_COMPILER, -8, "the Slang compiler library is missing or unusable")                        \
+    X(SPY_ERROR_NO_DEVICE, -9, "no suitable GPU device")                                                     \
+    X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                  \
+    X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                    \
+    X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                           \
+    X(SPY_ERROR_BUSY, -13, "this thread is in a call of the device already")                                 \
+    X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                    \
+    X(SPY_ERROR_RELEASED, -15, "the object has been released")                                               \
+    X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                 \
+    X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                               \
+    X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")                                           \
+    X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
+    X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
 typedef enum spy_status {
 #define SPYI_STATUS_ENUM(name, value, text) name = value,
@@ -96,6 +98,17 @@ typedef struct spy_blocking {
     spy_blocking_func func; // NULL: none
     void *user_data;
 } spy_blocking;
+
+// Asked about every 50 ms while the library waits for the Slang compiler, on the thread that waits: true leaves the wait, and
+// the call fails with SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself
+// (see spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a
+// Ctrl-C or a button. `func` must not call the library. Threads: as spy_log_func.
+typedef bool (*spy_interrupt_func)(void *user_data);
+
+typedef struct spy_interrupt {
+    spy_interrupt_func func; // NULL: none
+    void *user_data;
+} spy_interrupt;
 
 // >>memory
 

@@ -71,6 +71,11 @@ typedef struct spy_device_desc {
     const char *label;          // name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
+    spy_interrupt interrupt;    // asked during waits for the Slang compiler whether to leave
+    // Seconds that the Slang compiler may take for one module or kernel; then the call fails with SPY_ERROR_TIMEOUT.
+    // 0: 600; negative: no limit. What is left runs on in a thread of its own until it ends by itself, and keeps its memory
+    // (about 150 MB; the log says so); the next compile takes about 0.3 s more, to open the compiler again.
+    double compile_timeout_s;
     bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
     bool single_threaded; // the program uses the device from one thread at a time by itself: calls leave out the lock
                           // that makes others wait (releases still come from any thread)

@@ -36,6 +36,8 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 // output is only read: a tensor or spy_arg_.... Several inputs may add to one tensor, but not to the same host memory. In
 // forward mode it is the other way round, and outputs are written. Calls that compute no gradients take the value alone. Two
 // tensors have the same shape. The list must stay alive until the call.
+// A parameter of type DifferentialPair<T> takes both in a call that computes no gradients. It also takes a tensor with a gradient, or
+// a struct with the fields p (the value) and d (its gradient); an inout or out one writes both.
 // spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair);

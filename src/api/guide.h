@@ -581,6 +581,12 @@
 // bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward
 // calls with further options, in command lists too; spy_explain_call shows the kernel.
 //
+// Loops: Slang 2026.12 and 2026.14.1 mix up what they save of nested loops of different length for the derivative
+// (shader-slang/slang#13000). The library puts their code right before the driver gets it. Where it cannot, the log has a
+// warning that names the kernel: move the inner loop into a [Differentiable] function of its own, or give the loops the same
+// [MaxIters(n)]. Other derivatives of loops stop Slang with an internal error, which the call reports: those of a loop that
+// begins at a number known at run time only (for (int i = start; ...)), and some with `while`.
+//
 // >>guide 24: frames of an engine
 //
 // An engine that records its own command buffers has the library's work recorded into them:

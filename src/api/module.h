@@ -75,6 +75,9 @@ typedef struct spy_module_desc {
     size_t conformance_count;
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
+    // Precompiled modules (this one and what it imports) may lack the seal that spy_save_module() and spy_serialize_module()
+    // write, as slangc's do. Slang crashes on many that are damaged; a seal tells before.
+    bool trust_precompiled;
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_module_desc;
 

@@ -67,13 +67,17 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
-SPYI_FN void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds); // at most
+// Waits at most `ns` nanoseconds. false: that time has passed without a signal.
+SPYI_FN bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns);
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
 SPYI_FN void spyi_global_unlock(void);
 SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
                                void *arg); // false: no thread could be made
+// With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
+SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
+SPYI_FN void spyi_thread_detach(spyi_thread *t);    // nobody will join it
 SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
 // A thread's number where other threads read it without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
@@ -89,6 +93,7 @@ SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, loca
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
+SPYI_FN void spyi_library_stay(void); // the library that holds this code stays loaded until the process ends
 
 // >>turns: one thread at a time is inside, the others wait (turns.c)
 typedef struct spyi_turns {
@@ -216,6 +221,8 @@ typedef struct spyi_context {
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
+    spy_interrupt interrupt;
+    double compile_timeout_s; // 0: no limit
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too

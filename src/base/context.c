@@ -152,7 +152,8 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
 
 // Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
-    const char *format = "%s: device '%s' was made before this process was forked; make another one in the child";
+    const char *format =
+        "%s: device '%s' was made before this process was forked; make another one in the child";
     spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
@@ -185,7 +186,8 @@ spy_error spy_take_error(spy_device *device) {
     if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
     if (ctx->turns.fork_count != spyi_fork_count()) {
         error.code = SPY_ERROR_DEVICE_LOST;
-        error.message = "spy_take_error: the device was made before this process was forked; make another one in the child";
+        error.message = "spy_take_error: the device was made before this process was forked; make another "
+                        "one in the child";
         return error;
     }
     spyi_mutex_lock(&ctx->error_lock);
@@ -206,6 +208,7 @@ spy_error spy_take_error(spy_device *device) {
 // >>context
 
 static const char spyi_default_label[] = "device";
+enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // when the desc says none
 
 // An allocator that lacks a function is reported as the context's first error: look at ctx->error_code
 // afterwards.
@@ -222,6 +225,9 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     ctx->log = desc->log;
     ctx->progress = desc->progress;
     ctx->blocking = desc->blocking;
+    ctx->interrupt = desc->interrupt;
+    if (desc->compile_timeout_s > 0) ctx->compile_timeout_s = desc->compile_timeout_s;
+    else if (!(desc->compile_timeout_s < 0)) ctx->compile_timeout_s = SPYI_COMPILE_TIMEOUT_S;
     if (desc->label) {
         char *label = spyi_strdup(desc->label); // the caller's may go
         if (label) ctx->label = label;

@@ -95,6 +95,12 @@ const char *spyi_library_error(void) {
     return spyi_library_text;
 }
 
+void spyi_library_stay(void) {
+    HMODULE module;
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+                       (LPCWSTR)(void *)&spyi_library_status, &module);
+}
+
 void spyi_own_folder(spyi_text *out) {
     wchar_t wide[SPYI_MAX_PATH];
     char path[SPYI_MAX_PATH * 3];
@@ -145,8 +151,55 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
+// Where a 64-bit ELF file keeps what spyi_library_is_whole() reads. Source: the System V ABI, chapter 4.
+enum {
+    SPYI_ELF_HEADER = 64,
+    SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segments' table
+    SPYI_ELF_SEGMENT_SIZE = 54, // bytes of one entry, then the number of entries
+    SPYI_ELF_SEGMENT = 56,      // bytes of an entry that are read
+    SPYI_ELF_LOAD = 1
+};
+
+// Whether every segment that the loader would map lies inside the file. dlopen() maps a file that was cut off all the same,
+// and reading what is missing is SIGBUS. A file that cannot be read, or is no ELF file of this machine, is dlopen()'s affair.
+static bool spyi_library_is_whole(const char *path) {
+    const uint16_t one = 1;
+    unsigned char head[SPYI_ELF_HEADER], segment[SPYI_ELF_SEGMENT];
+    const bool little_endian = *(const unsigned char *)&one != 0;
+    const unsigned char little[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }, big[6] = { 0x7f, 'E', 'L', 'F', 2, 2 };
+    const unsigned char *wanted = little_endian ? little : big;
+    struct stat info;
+    uint64_t table, offset, size;
+    uint16_t entry, count;
+    bool whole = true;
+    FILE *file = strchr(path, '/') && stat(path, &info) == 0 ? fopen(path, "rb") : NULL;
+    if (!file) return true;
+    if (fread(head, 1, sizeof head, file) == sizeof head && memcmp(head, wanted, sizeof little) == 0) {
+        memcpy(&table, head + SPYI_ELF_SEGMENTS, sizeof table);
+        memcpy(&entry, head + SPYI_ELF_SEGMENT_SIZE, sizeof entry);
+        memcpy(&count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof count);
+        for (uint16_t i = 0; i < count && whole; i++) {
+            uint32_t type;
+            whole = table < (uint64_t)info.st_size && // the sum below cannot wrap
+                    fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) == 0 &&
+                    fread(segment, 1, sizeof segment, file) == sizeof segment;
+            if (!whole) break;
+            memcpy(&type, segment, sizeof type);
+            memcpy(&offset, segment + 8, sizeof offset);
+            memcpy(&size, segment + 32, sizeof size);
+            if (type == SPYI_ELF_LOAD)
+                whole = offset <= (uint64_t)info.st_size && size <= (uint64_t)info.st_size - offset;
+        }
+    }
+    fclose(file);
+    return whole;
+}
+
+static SPYI_THREAD_LOCAL bool spyi_library_cut;
+
 void *spyi_library_open(const char *path) {
-    return path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    spyi_library_cut = path && !spyi_library_is_whole(path);
+    return path && !spyi_library_cut ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
 void spyi_library_close(void *library) {
@@ -158,7 +211,9 @@ void *spyi_library_symbol(void *library, const char *name) {
 }
 
 const char *spyi_library_error(void) {
-    const char *text = dlerror();
+    const char *text = spyi_library_cut
+                           ? "the file is cut off: it is shorter than its own header says; fetch it again"
+                           : dlerror();
     return text ? text : "no reason known";
 }
 
@@ -194,22 +249,33 @@ static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
     return found;
 }
 
-void spyi_own_folder(spyi_text *out) {
-    uintptr_t address = (uintptr_t)&spyi_own_folder;
-    void *symbol;
+// The path by which the program or library that holds `address` was loaded; NULL: unknown.
+static const char *spyi_loaded_file(uintptr_t address) {
     spyi_dladdr_func func;
     spyi_dl_info info;
+#ifdef RTLD_DEFAULT
+    void *symbol = dlsym(RTLD_DEFAULT, "dladdr");
+#else
+    void *symbol = dlsym(NULL, "dladdr");
+#endif
+    if (!symbol) return NULL;
+    memcpy(&func, &symbol, sizeof func); // C has no cast from an object's to a function's pointer
+    return func((const void *)address, &info) ? info.file_name : NULL;
+}
+
+void spyi_library_stay(void) {
+    const char *file = spyi_loaded_file((uintptr_t)&spyi_library_stay);
+    if (file)
+        (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); // never closed; a program itself cannot go, and gives NULL
+}
+
+void spyi_own_folder(spyi_text *out) {
+    uintptr_t address = (uintptr_t)&spyi_own_folder;
+    const char *file;
     spyi_text_clear(out);
     if (spyi_find_in_maps(address, out)) return;
-#ifdef RTLD_DEFAULT
-    symbol = dlsym(RTLD_DEFAULT, "dladdr");
-#else
-    symbol = dlsym(NULL, "dladdr");
-#endif
-    if (!symbol) return;
-    memcpy(&func, &symbol, sizeof func); // C has no cast from an object's to a function's pointer
-    if (func((const void *)address, &info) && info.file_name)
-        spyi_add_folder(out, info.file_name, strlen(info.file_name));
+    file = spyi_loaded_file(address);
+    if (file) spyi_add_folder(out, file, strlen(file));
 }
 
 #endif

@@ -139,8 +139,9 @@ void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
     SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, INFINITE, 0);
 }
 
-void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
-    SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, (microseconds + 999) / 1000, 0);
+bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns) {
+    return SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m,
+                                     (DWORD)(ns / 1000000u + 1), 0) != 0;
 }
 
 void spyi_signal_all(spyi_signal *s) {
@@ -153,13 +154,27 @@ static DWORD WINAPI spyi_thread_main(LPVOID start) {
     return 0;
 }
 
-bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes) {
     spyi_thread_start_info *info = spyi_make_start_info(func, arg);
     memset(t, 0, sizeof *t);
     if (!info) return false;
-    t->handle[0] = CreateThread(NULL, 0, spyi_thread_main, info, 0, NULL);
+    t->handle[0] = CreateThread(NULL, stack_bytes, spyi_thread_main, info,
+                                stack_bytes ? STACK_SIZE_PARAM_IS_A_RESERVATION : 0, NULL);
     if (!t->handle[0]) free(info);
     return t->handle[0] != NULL;
+}
+
+void spyi_thread_detach(spyi_thread *t) {
+    CloseHandle((HANDLE)t->handle[0]);
+    t->handle[0] = NULL;
+}
+
+// >>forks: there are none
+int32_t spyi_fork_count(void) {
+    return 0;
+}
+
+void spyi_fork_watch(void) {
 }
 
 void spyi_thread_join(spyi_thread *t) {
@@ -174,14 +189,6 @@ uintptr_t spyi_thread_id(void) {
 
 void spyi_thread_pause(void) {
     YieldProcessor();
-}
-
-// >>forks: there are none
-int32_t spyi_fork_count(void) {
-    return 0;
-}
-
-void spyi_fork_watch(void) {
 }
 
 uint32_t spyi_processor_count(void) {
@@ -203,6 +210,25 @@ uint64_t spyi_time_ns(void) {
 }
 
 #else // POSIX
+
+// >>the clock that waits and spyi_time_ns() use
+// With -std=c11 the C library hides clock_gettime(), and we may come after the program's includes, too late
+// for a feature macro. The macro and the function are hidden together, and then a declaration of our own
+// meets no other.
+#ifdef CLOCK_MONOTONIC
+#define SPYI_CLOCK CLOCK_MONOTONIC
+#else
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    clock_gettime(int clock, struct timespec *time);
+#ifdef __APPLE__
+#define SPYI_CLOCK 6
+#else
+#define SPYI_CLOCK 1
+#endif
+#endif
 
 // >>mutexes
 typedef char spyi_mutex_has_room[sizeof(pthread_mutex_t) <= sizeof(spyi_mutex) ? 1 : -1];
@@ -237,10 +263,26 @@ void spyi_global_unlock(void) {
 // >>signals
 typedef char spyi_signal_has_room[sizeof(pthread_cond_t) <= sizeof(spyi_signal) ? 1 : -1];
 
+#ifdef __APPLE__
 void spyi_signal_init(spyi_signal *s) {
     memset(s, 0, sizeof *s);
     pthread_cond_init((pthread_cond_t *)(void *)s, NULL);
 }
+#else
+#ifndef __cplusplus // C may declare again what a feature macro may have hidden; C++ compilers hide nothing
+int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
+#endif
+
+// Waits with a limit count by the monotonic clock, which nobody sets.
+void spyi_signal_init(spyi_signal *s) {
+    pthread_condattr_t attributes;
+    memset(s, 0, sizeof *s);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, SPYI_CLOCK);
+    pthread_cond_init((pthread_cond_t *)(void *)s, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+#endif
 
 void spyi_signal_destroy(spyi_signal *s) {
     pthread_cond_destroy((pthread_cond_t *)(void *)s);
@@ -248,6 +290,22 @@ void spyi_signal_destroy(spyi_signal *s) {
 
 void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
     pthread_cond_wait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m);
+}
+
+bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns) {
+    const uint64_t billion = 1000000000u;
+    struct timespec until;
+#ifdef __APPLE__
+    until.tv_sec = (time_t)(ns / billion);
+    until.tv_nsec = (long)(ns % billion);
+    return pthread_cond_timedwait_relative_np((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m,
+                                              &until) == 0;
+#else
+    uint64_t end = spyi_time_ns() + ns;
+    until.tv_sec = (time_t)(end / billion);
+    until.tv_nsec = (long)(end % billion);
+    return pthread_cond_timedwait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m, &until) == 0;
+#endif
 }
 
 void spyi_signal_all(spyi_signal *s) {
@@ -260,14 +318,21 @@ static void *spyi_thread_main(void *start) {
     return NULL;
 }
 
-bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes) {
     spyi_thread_start_info *info = spyi_make_start_info(func, arg);
     pthread_t thread;
     memset(t, 0, sizeof *t);
     if (!info) return false;
-    if (pthread_create(&thread, NULL, spyi_thread_main, info) != 0) {
-        free(info);
-        return false;
+    for (bool made = false; !made; stack_bytes /= 4) {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        if (stack_bytes) pthread_attr_setstacksize(&attributes, stack_bytes);
+        made = pthread_create(&thread, &attributes, spyi_thread_main, info) == 0;
+        pthread_attr_destroy(&attributes);
+        if (!made && stack_bytes < (1u << 20)) {
+            free(info);
+            return false;
+        }
     }
     memcpy(t->handle, &thread, sizeof thread);
     return true;
@@ -277,6 +342,13 @@ void spyi_thread_join(spyi_thread *t) {
     pthread_t thread;
     memcpy(&thread, t->handle, sizeof thread);
     pthread_join(thread, NULL);
+    memset(t, 0, sizeof *t);
+}
+
+void spyi_thread_detach(spyi_thread *t) {
+    pthread_t thread;
+    memcpy(&thread, t->handle, sizeof thread);
+    pthread_detach(thread);
     memset(t, 0, sizeof *t);
 }
 
@@ -318,37 +390,14 @@ uint32_t spyi_processor_count(void) {
 }
 
 // >>clock
-// With -std=c11 the C library hides clock_gettime(), and we may come after the program's includes, too late
-// for a feature macro. The macro and the function are hidden together, and then a declaration of our own
-// meets no other.
-#ifdef CLOCK_MONOTONIC
-#define SPYI_CLOCK CLOCK_MONOTONIC
-#else
-#ifdef __cplusplus
-extern "C"
-#endif
-    int
-    clock_gettime(int clock, struct timespec *time);
-#ifdef __APPLE__
-#define SPYI_CLOCK 6
-#else
-#define SPYI_CLOCK 1
-#endif
-#endif
-
 uint64_t spyi_time_ns(void) {
     struct timespec now;
     clock_gettime(SPYI_CLOCK, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void spyi_signal_wait_for(spyi_signal *s, spyi_mutex *m, uint32_t microseconds) {
-    struct timespec end;
-    clock_gettime(0, &end); // CLOCK_REALTIME, which condition variables go by
-    uint64_t ns = (uint64_t)end.tv_nsec + (uint64_t)microseconds * 1000u;
-    end.tv_sec += (time_t)(ns / 1000000000u);
-    end.tv_nsec = (long)(ns % 1000000000u);
-    pthread_cond_timedwait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m, &end);
-}
-
 #endif
+
+bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+    return spyi_thread_start_deep(t, func, arg, 0);
+}

@@ -51,7 +51,7 @@ static bool spyi_turns_sleep(spyi_turns *t) {
                           spyi_atomic_swap_if(&t->state, SPYI_TURNS_RESERVED, SPYI_TURNS_INSIDE));
         if (taken) break;
         if (first && spyi_time_ns() - since > SPYI_TURNS_PATIENCE_NS) t->urgent = true;
-        spyi_signal_wait_for(&t->changed, &t->lock, SPYI_TURNS_NAP_US);
+        spyi_signal_wait_ns(&t->changed, &t->lock, SPYI_TURNS_NAP_US * 1000u);
     }
     if (taken) t->urgent = false;
     t->first++;

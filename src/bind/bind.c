@@ -103,10 +103,15 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
         return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
-    if (!returns && out)
-        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                       "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input", path,
-                       in ? "inout" : "out", in ? "inout" : "out");
+    if (!returns && out) {
+        spyi_text got = { NULL, 0, 0 };
+        spyi_value_text(v, &got);
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input, %s", path,
+                in ? "inout" : "out", in ? "inout" : "out", spyi_text_str(&got));
+        spyi_text_free(&got);
+        return false;
+    }
     if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_NEW))
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                        "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output", path);
@@ -274,7 +279,8 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
     case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
-    default: return spyi_bind_number(a, leaf, v, path);
+    default: // of a pair, a gradient's kind is not that of its value: fields for a number have no type
+        return v->type ? spyi_bind_number(a, leaf, v, path) : spyi_mismatch(a, path, type, v, "");
     }
 }
 
@@ -354,6 +360,23 @@ static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[
     return type->columns < 4 ? type->columns : 4;
 }
 
+static bool spyi_too_many_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                 const spyi_field *fields, uint32_t field_count, const char *path) {
+    const spyi_value *v = &a->values->items[index];
+    const char *extra = NULL;
+    uint32_t child = index + 1;
+    for (uint32_t i = 0; !extra && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
+        uint32_t f = 0;
+        const char *name = a->values->items[child].name;
+        if (!name || !name[0]) continue;
+        while (f < field_count && strcmp(fields[f].name, name) != 0) f++;
+        if (f == field_count) extra = name;
+    }
+    return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u%s%s%s", path, type->display,
+                   field_count, v->child_count, extra ? "; it has no field '" : "", extra ? extra : "",
+                   extra ? "'" : "");
+}
+
 // Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
 static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
     uint32_t first = a->bound.node_count;
@@ -377,12 +400,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     const spyi_value *v = &a->values->items[index];
     if (type->kind != SPYI_TYPE_STRUCT && !type->field_count && !field_count)
         return spyi_mismatch(a, path, type, v, "");
-    if (v->child_count != field_count) {
-        // Too many are found below by name; here for the count alone.
-        if (v->child_count > field_count)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
-                           field_count, v->child_count);
-    }
+    if (v->child_count > field_count) return spyi_too_many_fields(a, index, type, fields, field_count, path);
     bool constant = a->constant;
     const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
     int32_t *children = (int32_t *)malloc((field_count + 1) * sizeof *children);

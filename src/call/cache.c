@@ -8,7 +8,8 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     cache->max_plans = max_plans;
     cache->values = (spyi_values *)calloc(1, sizeof *cache->values);
     cache->bucket_count = SPYI_LEAST_BUCKETS;
-    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS) cache->bucket_count *= 2;
+    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS)
+        cache->bucket_count *= 2;
     cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
     if (cache->values && cache->buckets) return cache;
     spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
@@ -28,8 +29,8 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
     }
 }
 
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
-                                size_t key_size) {
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size) {
     spy_device *device = function->object.device;
     spyi_cache *cache = device->cache;
     spyi_values *others = cache->spare ? cache->spare : (spyi_values *)calloc(1, sizeof *others);

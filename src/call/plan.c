@@ -326,7 +326,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
                                        &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
-        if (status != SPY_OK && !(status == SPY_ERROR_COMPILE && spyi_diagnose(function, error, &status)))
+        if (status == SPY_ERROR_COMPILE && !spyi_diagnose(function, error, &status))
             spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);

@@ -160,8 +160,7 @@ static void spyi_prepare_thread(void *user) {
     spyi_turns *turns = &p->object.device->ctx.turns;
     spyi_note_thread(&p->outside.thread, spyi_thread_id());
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
-    if (p->made_status == SPY_OK)
-        p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
+    if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
     spyi_turns_notify(turns); // the device stays until the thread has been joined
 }
@@ -468,7 +467,8 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running) (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
+        if (!p->running)
+            (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
         fits = true;
     }
     if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // with the sizes in the key
@@ -494,15 +494,15 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_device *device = prepared->object.device;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (prepared->running || prepared->queued || !prepared->plan) status = spyi_prepared_settle(prepared, name);
+    if (prepared->running || prepared->queued || !prepared->plan)
+        status = spyi_prepared_settle(prepared, name);
     if (status != SPY_OK) {
         spyi_leave(device);
         return status;
     }
     bool current =
         prepared->plan && (prepared->running || prepared->queued || !spyi_prepared_outdated(prepared));
-    bool again =
-        current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
+    bool again = current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
     while (!again) {
         status = spyi_prepared_run(prepared, args, &error);
         if (status != SPY_ERROR_NOT_READY || error.size || !spyi_prepared_outdated(prepared)) break;

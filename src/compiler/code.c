@@ -67,8 +67,8 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
 }
 
 // How much of the text is Slang's prelude, which it begins with.
-static size_t spyi_code_prelude(const spyi_unit *unit, const spyi_code *code) {
-    spyi_sl_global *global = unit->compiler->library->global;
+static size_t spyi_code_prelude(const spyi_code *code) {
+    spyi_sl_global *global = spyi_sl_global_session();
     spyi_sl_blob *prelude = NULL;
     size_t size = 0;
     global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
@@ -154,12 +154,34 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
-                           spyi_text *messages) {
+// Slang's fault that saved.c knows of.
+static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
+    bool right;
+    if (unit->compiler->target == SPYI_TARGET_SPIRV) {
+        uint32_t *words = (uint32_t *)code->data;
+        size_t count = code->size / sizeof *words;
+        right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+        code->data = words;
+        code->size = count * sizeof *words;
+    } else {
+        right = spyi_code_order_saved_text((char *)code->data + code->prelude_size);
+    }
+    if (right) return;
+    spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
+              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
+              "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
+              kernel_name, unit->compiler->library->version);
+}
+
+static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                           const char *kernel_name, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
         return false;
+    spyi_sl_begin_long();
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
+    spyi_sl_end_long();
     spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
@@ -171,9 +193,10 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             } else {
-                code->prelude_size = spyi_code_prelude(unit, code);
+                code->prelude_size = spyi_code_prelude(code);
                 ((char *)code->data)[code->size++] = 0;
             }
+            spyi_code_put_right(unit, kernel_name, code);
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -226,8 +249,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component *composite = NULL, *linked = NULL;
     bool good = false;
     spyi_sl_session *session = live->session;
-    spyi_sl_module *module =
-        session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
+    spyi_sl_module *module = spyi_sl_load_source(session, module_name, path, source, &diagnostics);
     spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };
     spyi_sl_sources sources = { unit->compiler, path, &content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
@@ -255,10 +277,12 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
         spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         if (result >= 0 && composite) {
+            spyi_sl_begin_long();
             result = composite->v->link(composite, &linked, &diagnostics);
+            spyi_sl_end_long();
             spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
+        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, module_name, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }
@@ -286,43 +310,74 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     return spyi_unit_compile_own(unit, kernel_name, source, entry, NULL, conformances, code, error);
 }
 
+typedef struct spyi_code_task {
+    const char *name, *source, *entry;
+    spyi_entry *own;
+    spyi_conformances conformances;
+    spyi_code *code;
+    spyi_text messages;
+    bool good;
+} spyi_code_task;
+
+static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
+                          const char *source, spyi_text *messages) {
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s.slang", t->name);
+    live->files.refused = false;
+    bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own,
+                                  t->conformances, t->code, messages);
+    if (!good && live->files.refused) live->failed = true;
+    spyi_text_free(&path);
+    return good;
+}
+
+static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_code_task *t = (spyi_code_task *)context;
+    t->good = spyi_code_try(unit, live, t, t->name, t->source, &t->messages);
+    if (t->good || unit->module_count <= 1) return;
+    live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
+    if (!live) return;
+    spyi_text name = { NULL, 0, 0 }, all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
+    spyi_code_import_all(unit, live, t->source, &all);
+    spyi_text_add(&name, "%s_imports", t->name);
+    t->good = spyi_code_try(unit, live, t, spyi_text_str(&name), spyi_text_str(&all), &ignored);
+    if (t->good) spyi_text_clear(&t->messages); // else the first attempt's words are the ones to show
+    spyi_text_free(&name);
+    spyi_text_free(&all);
+    spyi_text_free(&ignored);
+}
+
 spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
                                  const char *entry, spyi_entry *own, spyi_conformances conformances,
                                  spyi_code *code, spyi_text *error) {
-    spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_code_task t;
     memset(code, 0, sizeof *code);
+    memset(&t, 0, sizeof t);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
     uint64_t id = spyi_hash(source, strlen(source), 0);
     spyi_text_add(&name, "%s_%016llx", kernel_name, (unsigned long long)id);
-    spyi_text_add(&path, "%s.slang", spyi_text_str(&name));
     spyi_text_add(&step, "compile %s", kernel_name);
+    t.name = spyi_text_str(&name);
+    t.source = source;
+    t.entry = entry;
+    t.own = own;
+    t.conformances = conformances;
+    t.code = code;
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, own,
-                                  conformances, code, &messages);
-    if (!good && unit->module_count > 1) {
-        spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
-        spyi_code_import_all(unit, live, source, &all);
-        spyi_text_add(&name, "_imports");
-        good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, own, conformances, code, &ignored);
-        if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
-        spyi_text_free(&all);
-        spyi_text_free(&ignored);
-    }
-    spyi_global_unlock();
+    spy_status status = spyi_sl_ask(unit, SPYI_SL_KERNEL_KIB, spyi_text_str(&step), spyi_code_run, &t, error);
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
-    if (!good)
-        spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&messages));
-    else if (messages.size)
+    if (status == SPY_OK && !t.good) {
+        status = SPY_ERROR_COMPILE;
+        spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&t.messages));
+    } else if (status == SPY_OK && t.messages.size) {
         spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name,
-                  spyi_text_str(&messages));
+                  spyi_text_str(&t.messages));
+    }
     spyi_text_free(&name);
-    spyi_text_free(&path);
-    spyi_text_free(&messages);
     spyi_text_free(&step);
-    return good ? SPY_OK : SPY_ERROR_COMPILE;
+    spyi_text_free(&t.messages);
+    return status;
 }
 
 void spyi_code_free(spyi_code *code) {

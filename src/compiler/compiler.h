@@ -1,9 +1,11 @@
 // Everything that speaks to libslang, behind names and our own types: nothing above this room sees a Slang pointer.
 //
-// One global session a process under the global lock; per device one spyi_compiler with its target; per user module one
-// spyi_unit. Sessions are replaced by fresh ones before they grow: a unit keeps its modules in serialized
+// One thread a process calls libslang and has its global session (worker.c); per device one spyi_compiler with its target; per
+// user module one spyi_unit. Sessions are replaced by fresh ones before they grow: a unit keeps its modules in serialized
 // form and is loaded again out of that, so units, types and signatures outlive sessions.
-// Threads: any; all functions take the global lock for as long as they are inside libslang's front end.
+// Threads: any; a function that asks libslang waits its turn and for the answer, about 10 us beyond libslang's own time. Loading
+// and compiling end early with SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT (see spy_device_desc), and the device's blocking
+// callback is told of each wait above 2 ms. Questions without a status answer "no" then, and the log says why.
 #ifndef SPYI_COMPILER_H
 #define SPYI_COMPILER_H
 
@@ -54,6 +56,7 @@ typedef struct spyi_unit_desc {
     size_t link_count;
     const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
     size_t conformance_count;
+    bool trusted; // precompiled modules need no seal
     spy_compile_options options;
 } spyi_unit_desc;
 

@@ -667,14 +667,12 @@ static void spyi_sl_link(spy_decl *node) {
     }
 }
 
-spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
-    spyi_declarations *to = (spyi_declarations *)calloc(1, sizeof *to);
+static void spyi_sl_ask_declare(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_declarations *to = (spyi_declarations *)context;
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_builder b;
-    if (!to) return NULL;
-    spyi_global_lock();
-    spyi_sl_builder_open(&b, to, unit);
-    spyi_sl_decl *root = b.live->module->v->getModuleReflection(b.live->module);
+    spyi_sl_builder_open(&b, to, unit, live);
+    spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
     spyi_sl_scope scope = { SPY_DECL_MODULE, "", NULL, root, 0 };
     to->root = spyi_sl_node(&b, SPY_DECL_MODULE, unit->name);
     to->root.file = spyi_sl_keep(to, unit->path);
@@ -685,8 +683,13 @@ spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
     if (!to->failed) spyi_sl_link(&to->root);
     if (!to->failed) spyi_sl_list_fields(&b);
     spyi_sl_builder_close(&b);
-    spyi_global_unlock();
-    if (!to->failed) return to;
+}
+
+spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
+    spyi_declarations *to = (spyi_declarations *)calloc(1, sizeof *to);
+    if (!to) return NULL;
+    if (spyi_sl_ask(unit, 1, "list declarations", spyi_sl_ask_declare, to, NULL) == SPY_OK && !to->failed)
+        return to;
     spyi_declarations_free(to);
     return NULL;
 }
@@ -705,16 +708,29 @@ const spy_decl *spyi_declarations_root(const spyi_declarations *declarations) {
     return &declarations->root;
 }
 
-const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
-                                            const spyi_type *type) {
+typedef struct spyi_sl_declaring {
+    spyi_declarations *to;
+    const spyi_type *type;
+    const spy_type_info *info;
+} spyi_sl_declaring;
+
+static void spyi_sl_ask_type_info(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_declaring *d = (spyi_sl_declaring *)context;
     spyi_sl_builder b;
-    if (type->id < declarations->by_id_count && declarations->by_id[type->id])
-        return declarations->by_id[type->id];
-    spyi_global_lock();
-    spyi_sl_builder_open(&b, declarations, unit);
-    const spy_type_info *info = spyi_sl_type_info(&b, type, NULL);
+    spyi_sl_builder_open(&b, d->to, unit, live);
+    d->info = spyi_sl_type_info(&b, d->type, NULL);
     spyi_sl_list_fields(&b);
     spyi_sl_builder_close(&b);
-    spyi_global_unlock();
-    return declarations->failed ? NULL : info;
+}
+
+const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
+                                            const spyi_type *type) {
+    if (type->id < declarations->by_id_count && declarations->by_id[type->id])
+        return declarations->by_id[type->id];
+    spyi_sl_declaring d;
+    d.to = declarations;
+    d.type = type;
+    d.info = NULL;
+    spyi_sl_ask(unit, 1, "describe a type", spyi_sl_ask_type_info, &d, NULL);
+    return declarations->failed ? NULL : d.info;
 }

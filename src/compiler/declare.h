@@ -42,8 +42,8 @@ typedef struct spyi_sl_builder {
     uint32_t *lines, line_count, line_capacity;
 } spyi_sl_builder;
 
-SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to,
-                                  spyi_unit *unit); // under the lock
+SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *unit,
+                                  spyi_sl_live *live);
 SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
 
 // Memory that lives as long as the tree, zeroed; NULL and to->failed when there is none.

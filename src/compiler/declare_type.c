@@ -49,12 +49,12 @@ bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_
     return true;
 }
 
-void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *unit) {
+void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *unit, spyi_sl_live *live) {
     memset(b, 0, sizeof *b);
     b->to = to;
     b->unit = unit;
     b->lib = unit->compiler->library;
-    b->live = spyi_sl_live_of(unit, 1);
+    b->live = live;
 }
 
 void spyi_sl_builder_close(spyi_sl_builder *b) {

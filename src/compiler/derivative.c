@@ -31,21 +31,9 @@ static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, s
 
 bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, spyi_text *why) {
     if (signature->callee != SPYI_CALLEE_FUNCTION || signature->generic) return false;
-    spyi_text source = { NULL, 0, 0 }, name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
+    spyi_text source = { NULL, 0, 0 };
     spyi_sl_derivative_query(unit, signature, &source);
-    uint64_t id = spyi_hash(source.data, source.size, 0);
-    spyi_text_add(&name, "spyi_derivative_%016llx", (unsigned long long)id);
-    spyi_text_add(&path, "slangpy-derivative-%016llx.slang", (unsigned long long)id);
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, 640); // KiB, as any query that compiles
-    spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
-        live->session, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&source), &diagnostics);
-    if (module) spyi_sl_blob_free(&diagnostics);
-    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&path), NULL, why);
-    spyi_global_unlock();
+    bool has = spyi_sl_ask_source(unit, "derivative", &source, why);
     spyi_text_free(&source);
-    spyi_text_free(&name);
-    spyi_text_free(&path);
-    return module != NULL;
+    return has;
 }

@@ -45,9 +45,19 @@ static void spyi_diagnostic_place(const spyi_diagnostic_field *f, const char *hi
                   (int)f[4].size, f[4].text);
 }
 
-// Lines that only say that an earlier error ended the work.
+// Whether the field holds `part`. Not strstr(): the field does not end with a NUL.
+static bool spyi_diagnostic_has(const spyi_diagnostic_field *f, const char *part) {
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= f->size; ++i)
+        if (memcmp(f->text + i, part, n) == 0) return true;
+    return false;
+}
+
+// Lines that only say that an earlier error ended the work; and errors in the library's own modules, which compile, unless
+// libslang reads them behind an error of the user's.
 static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
     static const char *const echo[] = { "import failed due to compilation error", "compilation ceased" };
+    if (spyi_diagnostic_has(&f[2], SPYI_SL_EMBEDDED_FOLDER "/")) return true;
     for (size_t i = 0; i < sizeof echo / sizeof echo[0]; ++i)
         if (spyi_diagnostic_is(&f[7], echo[i])) return true;
     return false;
@@ -73,7 +83,7 @@ static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
         spyi_text_clear(&state->path);
         spyi_text_clear(&state->file);
         spyi_text_add_n(&state->path, path->text, path->size);
-        if (state->path.data && !spyi_source_read(sources->compiler, state->path.data, &state->file))
+        if (state->path.data && !spyi_source_read(sources->compiler, NULL, state->path.data, &state->file))
             spyi_text_clear(&state->file);
     }
     return state->file.size ? &state->file : NULL;
@@ -151,7 +161,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
             continue;
         }
         bool span = spyi_diagnostic_is(&f[1], "span"), note = spyi_diagnostic_is(&f[1], "note");
-        if (span && (dropped || f[7].size == 0)) continue;
+        if ((span || note) && dropped) continue;
+        if (span && f[7].size == 0) continue;
         if (span && state.open && !state.detail.size && spyi_diagnostic_same_place(f, state.primary)) {
             state.detail = f[7];
             continue;

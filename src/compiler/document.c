@@ -12,7 +12,7 @@ static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     if (unit->precompiled) return false;
     if (unit->has_given && strcmp(path, unit->path) == 0)
         spyi_text_add(&b->source, "%s", spyi_text_str(&unit->given));
-    else if (!spyi_source_read(unit->compiler, path, &b->source)) return false;
+    else if (!spyi_source_read(unit->compiler, NULL, path, &b->source)) return false;
     const char *text = spyi_text_str(&b->source);
     for (const char *line = text; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
         if (!spyi_sl_grow((void **)&b->lines, &b->line_capacity, b->line_count, sizeof *b->lines)) {

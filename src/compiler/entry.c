@@ -34,11 +34,35 @@ static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *l
     return found;
 }
 
+typedef struct spyi_sl_entry_question {
+    const char *name;
+    spyi_entry *out;
+    bool yes;
+} spyi_sl_entry_question;
+
+static void spyi_sl_ask_shader(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
+    q->yes = spyi_sl_is_shader(live, unit->compiler->library, q->name);
+}
+
+static void spyi_sl_ask_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
+    q->yes = spyi_sl_is_cuda_kernel(unit, live, q->name);
+}
+
+static bool spyi_sl_ask_entry(spyi_unit *unit, const char *name,
+                              void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
+                              spyi_entry *out) {
+    spyi_sl_entry_question q;
+    q.name = name;
+    q.out = out;
+    q.yes = false;
+    spyi_sl_ask(unit, out ? 4 : 1, "look at an entry point", func, &q, NULL);
+    return q.yes;
+}
+
 bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
-    spyi_global_lock();
-    bool found = spyi_sl_is_shader(spyi_sl_live_of(unit, 1), unit->compiler->library, name);
-    spyi_global_unlock();
-    return found;
+    return spyi_sl_ask_entry(unit, name, spyi_sl_ask_shader, NULL);
 }
 
 // >>[CudaKernel]: reflection lists none of Slang's own attributes, but the module's text in Slang's IR has them, one a line
@@ -92,28 +116,23 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
 }
 
 bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
-    spyi_global_lock();
-    bool found = spyi_sl_is_cuda_kernel(unit, spyi_sl_live_of(unit, 1), name);
-    spyi_global_unlock();
-    return found;
+    return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
-void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
+static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
     const spyi_sl_library *lib = unit->compiler->library;
+    spyi_entry *out = q->out;
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry = NULL;
-    memset(out, 0, sizeof *out);
-    if (!spyi_sl_name_is_safe(name)) return;
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, 4);
-    out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, name);
-    if (out->cuda_kernel) { // nothing is filled by the system, and libslang would take it for a shader that it is not
-        spyi_global_unlock();
-        return;
-    }
-    live->module->v->findAndCheckEntryPoint(live->module, name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
+    out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, q->name);
+    if (out->cuda_kernel) return; // nothing is filled by the system, and libslang would take it for a shader
+    live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
+                                            &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    spyi_sl_layout *layout = entry ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    // The layout of an entry point that is still generic is asked for in vain: libslang throws.
+    bool open = entry && entry->v->getSpecializationParamCount(entry) > 0;
+    spyi_sl_layout *layout = entry && !open ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
     spyi_sl_blob_free(&diagnostics);
     if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
         spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -121,7 +140,7 @@ void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
         unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
         lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
         // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
-        bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, name);
+        bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, q->name);
         for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 65535 ? (uint32_t)size[i] : 65535;
         for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
             spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
@@ -129,7 +148,11 @@ void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
         }
     }
     if (entry) entry->v->release(entry);
-    spyi_global_unlock();
+}
+
+void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
+    memset(out, 0, sizeof *out);
+    if (spyi_sl_name_is_safe(name)) spyi_sl_ask_entry(unit, name, spyi_sl_look_at_entry, out);
 }
 
 void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out) {

@@ -395,14 +395,16 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
 // Estimate of what that leaves in its session, in KiB: a kernel's is 700.
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
+static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    (void)context;
+    if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread was first
+    unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
+    spyi_atomic_store(&unit->inputs_asked, 1);
+}
+
 const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
-    spyi_global_lock();
-    if (!unit->inputs_asked) {
-        spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);
-        unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
-        unit->inputs_asked = true;
-    }
-    spyi_global_unlock();
+    if (!spyi_atomic_load(&unit->inputs_asked))
+        spyi_sl_ask(unit, SPYI_SL_INPUTS_KIB, "list shader parameters", spyi_sl_ask_inputs, NULL, NULL);
     return unit->inputs_known ? &unit->inputs : NULL;
 }
 

@@ -119,6 +119,7 @@ static bool spyi_is_to_inline(const char *head, const char *name, const char *p,
 bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
     const char *text = spyi_text_str(source), *head = text, *copied = text;
     spyi_text declared = { NULL, 0, 0 };
+    bool changed = false;
     int depth = 0;
     if (strlen(text) != source->size || (!strstr(text, "Differentiable") && !strstr(text, "BackwardDiff")))
         return false;
@@ -133,6 +134,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
             spyi_text_add(out, "%s", spyi_inline_mark);
             copied = head;
             head = p; // once is enough
+            changed = true;
             continue;
         }
         if (*p == '#') {
@@ -143,7 +145,6 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
         if (*p == ';' || *p == '{' || *p == '}') head = p + 1;
         ++p;
     }
-    bool changed = copied != text;
     if (changed) spyi_text_add(out, "%s", copied);
     spyi_text_free(&declared);
     return changed;

@@ -1,5 +1,4 @@
-// Finding and opening libslang, and the process's one global session. Order of the search: design.md,
-// "Finding the compiler".
+// Finding and opening libslang, once a process. Order of the search: design.md, "Finding the compiler".
 #include "compiler/internal.h"
 
 #if defined(_WIN32)
@@ -48,6 +47,7 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     found.version = spyi_strdup(version ? version : "unknown");
     free(library->path);
     free(library->version);
+    found.fork_count = library->fork_count;
     *library = found;
     return true;
 }
@@ -85,7 +85,13 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
     spyi_sl_library *library = &spyi_sl_the_library;
     spy_status status = SPY_OK;
     spyi_text tried = { NULL, 0, 0 };
+    spyi_fork_watch();
     spyi_global_lock();
+    if (library->fork_count != spyi_fork_count()) { // what the parent process had is not here
+        library->fork_count = spyi_fork_count();
+        library->users = 0;
+        spyi_sl_worker_forget();
+    }
     if (library->users > 0 && path && strcmp(path, library->path) != 0) {
         void *other = spyi_library_open(path); // a second name of the same file gives the same handle
         if (other) spyi_library_close(other);
@@ -110,16 +116,9 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
                       spyi_text_str(&tried));
         status = SPY_ERROR_NO_COMPILER;
     }
-    if (status == SPY_OK && !library->global) {
-        spyi_sl_global_desc desc;
-        memset(&desc, 0, sizeof desc);
-        desc.structureSize = (uint32_t)sizeof desc;
-        desc.minLanguageVersion = 2025;
-        if (library->slang_createGlobalSession2(&desc, &library->global) < 0 || !library->global) {
-            library->global = NULL;
-            spyi_text_add(error, "%s (Slang %s) cannot make a session", library->path, library->version);
-            status = SPY_ERROR_NO_COMPILER;
-        }
+    if (status == SPY_OK && !spyi_sl_worker_hire(library)) {
+        spyi_text_add(error, "%s (Slang %s) cannot make a session", library->path, library->version);
+        status = SPY_ERROR_NO_COMPILER;
     }
     if (status == SPY_OK) {
         library->users++;
@@ -132,12 +131,9 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
 
 void spyi_sl_release(void) {
     spyi_sl_library *library = &spyi_sl_the_library;
+    if (library->fork_count != spyi_fork_count()) return; // the parent process's
     spyi_global_lock();
-    if (library->users > 0 && --library->users == 0) {
-        library->global->v->release(library->global);
-        library->global = NULL;
-        // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new
-        // device.
-    }
+    // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new device.
+    if (library->users > 0 && --library->users == 0) spyi_sl_worker_dismiss();
     spyi_global_unlock();
 }

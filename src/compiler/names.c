@@ -80,16 +80,17 @@ static void spyi_sl_near_walk(spyi_unit *unit, spyi_near *near_names, spyi_sl_de
     }
 }
 
+static void spyi_sl_ask_near(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
+    if (root) spyi_sl_near_walk(unit, (spyi_near *)context, root, "", 0);
+}
+
 void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
     spyi_near near_names;
     memset(&near_names, 0, sizeof near_names);
     near_names.wanted = name;
     if (!name || strlen(name) > 200) return;
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
-    spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
-    if (root) spyi_sl_near_walk(unit, &near_names, root, "", 0);
-    spyi_global_unlock();
+    spyi_sl_ask(unit, 1, "look for a name", spyi_sl_ask_near, &near_names, NULL);
     bool declared = near_names.count && strcmp(near_names.names[0], name) == 0;
     spyi_text text = { NULL, 0, 0 };
     spyi_near_text(&near_names, &text);

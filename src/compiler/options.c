@@ -10,9 +10,10 @@ static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
     return o;
 }
 
-// Whether spirv-opt, which is in the library slang-glslang, is at hand. Inside the global lock.
-static bool spyi_sl_can_optimize(const spyi_sl_library *lib) {
-    return lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
+// Whether spirv-opt, which is in the library slang-glslang, is at hand. Within a task.
+static bool spyi_sl_can_optimize(void) {
+    spyi_sl_global *global = spyi_sl_global_session();
+    return global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
 }
 
 // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
@@ -36,8 +37,7 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
-                                      o->optimization > SPY_OPTIMIZATION_NONE &&
-                                              !spyi_sl_can_optimize(unit->compiler->library)
+                                      o->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize()
                                           ? SPYI_SL_OPTIMIZATION_NONE
                                           : spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
@@ -82,9 +82,7 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
         return SPY_OK;
     }
     if (optimize) {
-        spyi_global_lock();
-        bool possible = spyi_sl_can_optimize(lib);
-        spyi_global_unlock();
+        bool possible = spyi_sl_can_optimize();
         if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
             spyi_text_add(notes,
                           "optimization needs the library slang-glslang of Slang %s beside %s; without it no "

@@ -371,28 +371,43 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     return type;
 }
 
-const spyi_type *spyi_unit_find_constant(spyi_unit *unit, const char *name) {
+typedef struct spyi_sl_finding {
+    const char *name;
+    const spyi_type *type; // NULL: not found
+} spyi_sl_finding;
+
+static void spyi_sl_ask_constant(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_finding *f = (spyi_sl_finding *)context;
     const spyi_sl_library *lib = unit->compiler->library;
-    const spyi_type *type = NULL;
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
     spyi_sl_int modules = live->session->v->getLoadedModuleCount(live->session);
-    for (spyi_sl_int m = 0; m < modules && !type; ++m) {
+    for (spyi_sl_int m = 0; m < modules && !f->type; ++m) {
         spyi_sl_module *module = live->session->v->getLoadedModule(live->session, m);
         spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
         unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
-        for (unsigned i = 0; i < count && !type; ++i) {
+        for (unsigned i = 0; i < count && !f->type; ++i) {
             spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
             bool is_variable = child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_VARIABLE;
             const char *own = is_variable ? lib->spReflectionDecl_getName(child) : NULL;
-            if (!own || strcmp(own, name) != 0) continue;
+            if (!own || strcmp(own, f->name) != 0) continue;
             spyi_sl_variable *variable = lib->spReflectionDecl_castToVariable(child);
             if (variable && lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_EXTERN))
-                type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
+                f->type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         }
     }
-    spyi_global_unlock();
-    return type;
+}
+
+const spyi_type *spyi_unit_find_constant(spyi_unit *unit, const char *name) {
+    spyi_sl_finding f;
+    f.name = name;
+    f.type = NULL;
+    spyi_sl_ask(unit, 1, "find a constant", spyi_sl_ask_constant, &f, NULL);
+    return f.type;
+}
+
+static void spyi_sl_ask_type(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_finding *f = (spyi_sl_finding *)context;
+    spyi_sl_type *slang = spyi_sl_type_named(unit, live, f->name);
+    if (slang) f->type = spyi_sl_to_type(unit, live, slang, false);
 }
 
 const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
@@ -415,11 +430,11 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
         base.size = (size_t)(bracket - base.data);
     }
     if (base.size) {
-        spyi_global_lock();
-        spyi_sl_live *live = spyi_sl_live_of(unit, 1);
-        spyi_sl_type *slang = spyi_sl_type_named(unit, live, base.data);
-        if (slang) type = spyi_sl_to_type(unit, live, slang, false);
-        spyi_global_unlock();
+        spyi_sl_finding f;
+        f.name = base.data;
+        f.type = NULL;
+        spyi_sl_ask(unit, 1, "find a type", spyi_sl_ask_type, &f, NULL);
+        type = f.type;
     }
     for (int i = 0; i < count && type; ++i)
         type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
@@ -594,23 +609,34 @@ static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, const cha
     for (uint32_t i = 0; i < out->count && !any; ++i) out->items[i].built_in = false;
 }
 
-spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
-    memset(out, 0, sizeof *out);
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+typedef struct spyi_sl_finding_function {
+    const char *name;
+    spyi_overloads *out;
+} spyi_sl_finding_function;
+
+static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_finding_function *f = (spyi_sl_finding_function *)context;
+    spyi_overloads *out = f->out;
     spyi_sl_type *constructed = NULL;
-    spyi_sl_function *found = spyi_sl_find_function(unit, live, name, &constructed);
+    spyi_sl_function *found = spyi_sl_find_function(unit, live, f->name, &constructed);
     uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0;
     out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
     for (uint32_t i = 0; i < count && out->items; ++i)
-        spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), name, constructed, false,
+        spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);
-    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, name, found, out);
-    spyi_global_unlock();
+    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, f->name, found, out);
     for (uint32_t i = 0; i < out->count; ++i)
         for (uint32_t p = 0; p < out->items[i].param_count; ++p)
             out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
-    if (out->items) return SPY_OK;
+}
+
+spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
+    spyi_sl_finding_function f;
+    memset(out, 0, sizeof *out);
+    f.name = name;
+    f.out = out;
+    spy_status status = spyi_sl_ask(unit, 1, "find a function", spyi_sl_ask_function, &f, error);
+    if (status != SPY_OK || out->items) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }

@@ -3,24 +3,7 @@
 // that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
 #include "compiler/internal.h"
 
-enum { // of the SPIR-V enumerants
-    SPYI_OP_CAPABILITY = 17,
-    SPYI_OP_TYPE_IMAGE = 25,
-    SPYI_OP_TYPE_ARRAY = 28,
-    SPYI_OP_TYPE_POINTER = 32,
-    SPYI_OP_CONSTANT = 43,
-    SPYI_OP_FUNCTION = 54,
-    SPYI_OP_PARAMETER = 55,
-    SPYI_OP_CALL = 57,
-    SPYI_OP_VARIABLE = 59,
-    SPYI_OP_TEXEL_POINTER = 60,
-    SPYI_OP_LOAD = 61,
-    SPYI_OP_COPY_MEMORY = 63,
-    SPYI_OP_ACCESS_CHAIN = 65,
-    SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
-    SPYI_OP_DECORATE = 71,
-    SPYI_OP_MEMBER_DECORATE = 72,
-    SPYI_OP_COPY_OBJECT = 83,
+enum { // of the SPIR-V enumerants; operations: internal.h
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,

@@ -28,79 +28,132 @@ static bool spyi_sl_mentions_this(const spyi_signature *s) {
     return false;
 }
 
-bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
-                       uint32_t count, spyi_signature *out, int *chosen) {
-    bool good = false;
-    memset(out, 0, sizeof *out);
-    if (chosen) *chosen = -1;
+typedef struct spyi_sl_resolving {
+    const char *name;
+    int overload;
+    const spyi_type *const *types;
+    uint32_t count;
+    spyi_signature *out;
+    int chosen;
+    bool good;
+} spyi_sl_resolving;
+
+static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_resolving *r = (spyi_sl_resolving *)context;
+    uint32_t count = r->count;
     spyi_sl_type **slang_types = (spyi_sl_type **)calloc(count + 1, sizeof(spyi_sl_type *));
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, 2);
     spyi_sl_type *constructed = NULL;
-    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name, &constructed) : NULL;
+    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, r->name, &constructed) : NULL;
     uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;
-    if (set && (overload < 0 || (uint32_t)overload < overloads) &&
-        spyi_sl_argument_types(unit, live, types, count, slang_types)) {
-        spyi_sl_function *asked = overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)overload);
+    if (set && (r->overload < 0 || (uint32_t)r->overload < overloads) &&
+        spyi_sl_argument_types(unit, live, r->types, count, slang_types)) {
+        spyi_sl_function *asked = r->overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)r->overload);
         // Slang takes the arguments without the instance, which must be of the very type.
         uint32_t instance =
-            overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, name) ? 1 : 0;
-        bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, name));
+            r->overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, r->name) ? 1 : 0;
+        bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, r->name));
         spyi_sl_function *f =
             fits ? spyi_sl_specialise(unit, asked, slang_types + instance, count - instance) : NULL;
-        if (f && overload < 0 && !constructed && spyi_sl_needs_instance(unit, live, f, name)) f = NULL;
+        if (f && r->overload < 0 && !constructed && spyi_sl_needs_instance(unit, live, f, r->name)) f = NULL;
         if (f) {
-            spyi_sl_to_signature(unit, live, f, name, constructed, true, out);
-            good = !spyi_sl_mentions_this(out);
-            if (!good) spyi_signature_free(out);
+            spyi_sl_to_signature(unit, live, f, r->name, constructed, true, r->out);
+            r->good = !spyi_sl_mentions_this(r->out);
+            if (!r->good) spyi_signature_free(r->out);
         }
-        if (good && chosen && overload >= 0) *chosen = overload;
-        for (uint32_t i = 0; good && chosen && *chosen < 0 && i < overloads;
+        if (r->good && r->overload >= 0) r->chosen = r->overload;
+        for (uint32_t i = 0; r->good && r->chosen < 0 && i < overloads;
              ++i) { // equal specialisations are equal pointers
             spyi_sl_function *o = spyi_sl_overload(unit, set, i);
-            if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) *chosen = (int)i;
+            if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) r->chosen = (int)i;
         }
     }
-    spyi_global_unlock();
     free(slang_types);
-    return good;
+}
+
+bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
+                       uint32_t count, spyi_signature *out, int *chosen) {
+    spyi_sl_resolving r;
+    memset(out, 0, sizeof *out);
+    r.name = name;
+    r.overload = overload;
+    r.types = types;
+    r.count = count;
+    r.out = out;
+    r.chosen = -1;
+    r.good = false;
+    spyi_sl_ask(unit, 2, "resolve a call", spyi_sl_resolve, &r, NULL);
+    if (chosen) *chosen = r.chosen;
+    return r.good;
+}
+
+typedef struct spyi_sl_conforming {
+    const spyi_type *type;
+    const char *interface_name;
+    bool conforms;
+} spyi_sl_conforming;
+
+static void spyi_sl_ask_conforms(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_conforming *c = (spyi_sl_conforming *)context;
+    spyi_sl_type *slang = spyi_sl_type_of(unit, live, c->type),
+                 *wanted = spyi_sl_type_named(unit, live, c->interface_name);
+    c->conforms = slang && wanted &&
+                  SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) == SPYI_SL_KIND_INTERFACE &&
+                  SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, slang, wanted);
 }
 
 bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name) {
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
-    spyi_sl_type *slang = spyi_sl_type_of(unit, live, type),
-                 *wanted = spyi_sl_type_named(unit, live, interface_name);
-    bool conforms = slang && wanted &&
-                    SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) == SPYI_SL_KIND_INTERFACE &&
-                    SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, slang, wanted);
-    spyi_global_unlock();
-    return conforms;
+    spyi_sl_conforming c;
+    c.type = type;
+    c.interface_name = interface_name;
+    c.conforms = false;
+    spyi_sl_ask(unit, 1, "ask for an interface", spyi_sl_ask_conforms, &c, NULL);
+    return c.conforms;
 }
+
+// >>queries: text that is compiled for its messages alone
 
 // What a query module leaves behind in KiB when it compiles; a tenth of that when it does not.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
+typedef struct spyi_sl_query {
+    const char *name, *path, *source;
+    spyi_text *out;
+    bool compiles;
+} spyi_sl_query;
+
+static void spyi_sl_load_query(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_query *q = (spyi_sl_query *)context;
+    spyi_sl_blob *diagnostics = NULL;
+    (void)unit;
+    q->compiles = spyi_sl_load_source(live->session, q->name, q->path, q->source, &diagnostics) != NULL;
+    if (q->compiles) spyi_sl_blob_free(&diagnostics); // only warnings
+    else spyi_sl_diagnostics(&diagnostics, q->path, NULL, q->out);
+}
+
+bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
+    spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
+    uint64_t id = spyi_hash(source->data, source->size, 0);
+    spyi_text_add(&name, "spyi_%s_%016llx", what, (unsigned long long)id);
+    spyi_text_add(&path, "slangpy-%s-%016llx.slang", what,
+                  (unsigned long long)id); // Slang asserts at a second use
+    spyi_sl_query q;
+    q.name = spyi_text_str(&name);
+    q.path = spyi_text_str(&path);
+    q.source = spyi_text_str(source);
+    q.out = out;
+    q.compiles = false;
+    spyi_sl_ask(unit, SPYI_SL_QUERY_KIB, what, spyi_sl_load_query, &q, NULL);
+    spyi_text_free(&name);
+    spyi_text_free(&path);
+    return q.compiles;
+}
+
 // Appends what Slang has to say against `text`, which stands below an import of the unit; nothing when it compiles.
 static void spyi_unit_query(spyi_unit *unit, const spyi_text *text, spyi_text *out) {
-    spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 }, query_path = { NULL, 0, 0 };
+    spyi_text source = { NULL, 0, 0 };
     spyi_text_add(&source, "import %s;\n%s\n", unit->name, spyi_text_str(text));
-    uint64_t id = spyi_hash(source.data, source.size, 0);
-    spyi_text_add(&module_name, "spyi_query_%016llx", (unsigned long long)id);
-    spyi_text_add(&query_path, "slangpy-query-%016llx.slang",
-                  (unsigned long long)id); // Slang asserts at a second use
-    spyi_global_lock();
-    spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_QUERY_KIB);
-    spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
-        live->session, spyi_text_str(&module_name), spyi_text_str(&query_path), spyi_text_str(&source),
-        &diagnostics);
-    if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
-    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), NULL, out);
-    spyi_global_unlock();
+    spyi_sl_ask_source(unit, "query", &source, out);
     spyi_text_free(&source);
-    spyi_text_free(&module_name);
-    spyi_text_free(&query_path);
 }
 
 void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,

@@ -56,8 +56,6 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
 
 // >>files that Slang asks for: the disk's, and the embedded modules in a folder of their own
 
-#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded"
-
 static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
     static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
@@ -70,54 +68,93 @@ static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uui
     return *out ? SPYI_SL_OK : SPYI_SL_NO_INTERFACE;
 }
 
-// The object is a part of its compiler, which outlives every session: nothing to count.
+// The object is a part of a spyi_sl_live, which outlives its session: nothing to count.
 static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
     (void)self;
     return 1;
 }
 
-static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
-    spyi_compiler *compiler = ((spyi_sl_source_files *)self)->compiler;
-    spyi_sl_loading *loading = compiler->loading;
-    spyi_text text = { NULL, 0, 0 };
+static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
+
+// libslang reads the stored form of a module in one of two states. After an error it refuses each module that this one imports,
+// and then throws where nothing can catch it (`import typo; import slangpy_diff;`). So what it imports is loaded first.
+static void spyi_sl_load_embedded_imports(spyi_sl_source_files *files, const spyi_embedded *embedded) {
+    spyi_compiler *c = files->compiler;
+    for (const char *const *line = embedded->lines; *line; ++line) {
+        const char *import = strncmp(*line, "__exported ", 11) == 0 ? *line + 11 : *line;
+        if (strncmp(import, "import ", 7) != 0) continue;
+        size_t n = strcspn(import + 7, ";");
+        for (size_t i = 0; i < c->embedded_count; ++i) {
+            const spyi_sl_stored *stored = &c->embedded_stored[i];
+            spyi_sl_module *module = NULL;
+            if (strlen(c->embedded[i].name) != n || strncmp(import + 7, c->embedded[i].name, n) != 0 ||
+                !stored->data || spyi_sl_is_loaded(files->session, stored->name, &module))
+                continue;
+            spyi_sl_load_embedded_imports(files, &c->embedded[i]);
+            spyi_sl_blob *diagnostics = NULL,
+                         *blob = c->library->slang_createBlob(stored->data, stored->size);
+            if (blob)
+                files->session->v->loadModuleFromIRBlob(files->session, stored->name, stored->path, blob,
+                                                        &diagnostics);
+            spyi_sl_blob_free(&diagnostics);
+            spyi_sl_blob_free(&blob);
+        }
+    }
+}
+
+static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spyi_text *text) {
+    spyi_compiler *compiler = files->compiler;
+    spyi_sl_loading *loading = files->loading;
     const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
     bool found = false;
-    *out = NULL;
-    if (embedded) {
-        embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
-        for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
-            const spyi_sl_stored *stored = &compiler->embedded_stored[i];
-            size_t n = strlen(compiler->embedded[i].name);
-            if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
-            if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
-                *out = compiler->library->slang_createBlob(stored->data, stored->size);
-                return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
-            }
-            found = strcmp(embedded + n, ".slang") == 0;
-            for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
-                spyi_text_add(&text, "%s\n", *line);
-        }
-    } else if (loading) {
-        found = spyi_source_read(compiler, path, &text);
+    if (!embedded) {
+        if (!loading) files->refused = true;
+        found = loading && spyi_source_read(compiler, loading, path, text);
         if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
             spyi_text why = { NULL, 0, 0 };
-            found = spyi_source_unseal(compiler->library, loading->session, &text, &why);
+            found = spyi_source_unseal(compiler->library, files->session, loading->unit->trusted, text, &why);
             if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
             spyi_text_free(&why);
         }
+        if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
+        if (found && !spyi_source_is_precompiled(path)) {
+            spyi_text inlined = { NULL, 0, 0 };
+            if (spyi_source_inline_interfaces(text, &inlined)) {
+                spyi_text_free(text);
+                *text = inlined;
+            }
+        }
+        return found;
     }
-    if (found && loading) loading->unit->has_visibility |= spyi_source_has_visibility(&text);
-    if (found && !embedded && !spyi_source_is_precompiled(path)) {
-        spyi_text inlined = { NULL, 0, 0 };
-        bool changed = spyi_source_inline_interfaces(&text, &inlined);
-        if (changed) spyi_text_free(&text);
-        if (changed) text = inlined;
+    embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
+    for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+        const spyi_sl_stored *stored = &compiler->embedded_stored[i];
+        size_t n = strlen(compiler->embedded[i].name);
+        if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
+        if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+            spyi_sl_load_embedded_imports(files, &compiler->embedded[i]);
+            spyi_text_add_n(text, (const char *)stored->data, stored->size);
+            return true;
+        }
+        found = strcmp(embedded + n, ".slang") == 0;
+        for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
+            spyi_text_add(text, "%s\n", *line);
     }
-    if (found) {
+    return found;
+}
+
+static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
+    spyi_sl_source_files *files = (spyi_sl_source_files *)self;
+    spyi_text text = { NULL, 0, 0 };
+    bool away = false;
+    *out = NULL;
+    if (!spyi_sl_come_back(&away)) return SPYI_SL_NOT_FOUND;
+    if (spyi_sl_find_file(files, path, &text)) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
-        *out = compiler->library->slang_createBlob(text.data, text.size);
+        *out = files->compiler->library->slang_createBlob(text.data, text.size);
     }
     spyi_text_free(&text);
+    spyi_sl_go_back(away);
     return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
 }
 
@@ -127,9 +164,9 @@ static const spyi_sl_files_table spyi_sl_files_functions = {
 
 // >>sessions
 
-static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
+static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_source_files *files) {
     spyi_compiler *c = unit->compiler;
-    spyi_sl_global *global = c->library->global;
+    spyi_sl_global *global = spyi_sl_global_session();
     spyi_sl_session *session = NULL;
     spyi_sl_option options[SPYI_SL_MOST_OPTIONS];
     uint32_t option_count = spyi_sl_options(unit, options);
@@ -180,7 +217,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
         desc.searchPathCount = (spyi_sl_int)path_count;
         desc.preprocessorMacros = macros;
         desc.preprocessorMacroCount = (spyi_sl_int)macro_count;
-        desc.fileSystem = &c->files.object;
+        desc.fileSystem = &files->object;
         desc.compilerOptionEntries = options;
         desc.compilerOptionEntryCount = option_count;
         desc.skipSPIRVValidation = true;
@@ -192,8 +229,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     return session;
 }
 
-static void spyi_sl_live_close(spyi_sl_live *live) {
-    if (!live) return;
+void spyi_sl_live_free(spyi_sl_live *live) {
     for (uint32_t i = 0; i < live->conformance_count; ++i)
         live->conformances[i]->v->release(live->conformances[i]);
     free((void *)live->conformances);
@@ -201,6 +237,7 @@ static void spyi_sl_live_close(spyi_sl_live *live) {
     free(live->links);
     free(live->by_id);
     free(live->known);
+    spyi_sl_live_closed(live);
     free(live);
 }
 
@@ -219,11 +256,13 @@ static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_s
 
 // Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
 // loaded before their importers, so what fails is tried again after the others.
-static spyi_sl_module *spyi_sl_load_stored(spyi_compiler *c, spyi_sl_session *session,
-                                           const spyi_sl_stored *stored, size_t count, const char *name) {
+static spyi_sl_module *spyi_sl_load_stored(spyi_sl_live *live, const spyi_sl_stored *stored, size_t count,
+                                           const char *name) {
+    const spyi_sl_library *library = live->files.compiler->library;
+    spyi_sl_session *session = live->session;
     spyi_sl_module *module = NULL;
-    spyi_sl_loading *loading = c->loading;
-    c->loading = NULL; // the files may have changed since
+    spyi_sl_loading *loading = live->files.loading;
+    live->files.loading = NULL; // the files may have changed since
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -231,7 +270,7 @@ static spyi_sl_module *spyi_sl_load_stored(spyi_compiler *c, spyi_sl_session *se
         for (size_t i = 0; i < count; ++i) {
             if (spyi_sl_is_loaded(session, stored[i].name, &module)) continue;
             spyi_sl_blob *diagnostics = NULL,
-                         *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
+                         *blob = library->slang_createBlob(stored[i].data, stored[i].size);
             module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob,
                                                              &diagnostics)
                           : NULL;
@@ -240,7 +279,7 @@ static spyi_sl_module *spyi_sl_load_stored(spyi_compiler *c, spyi_sl_session *se
             if (!module) ++missing;
         }
     }
-    c->loading = loading;
+    live->files.loading = loading;
     return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
@@ -280,8 +319,8 @@ static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *sess
     }
 }
 
-// Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
-// serializing takes a twentieth of the time of loading.
+// Keep the modules that came with the unit, not what kernels have added since. Done at once, because a session may be lost
+// without warning. Serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
@@ -313,14 +352,13 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     const spyi_sl_library *library = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL, *blob = NULL;
     spyi_sl_module *module = NULL;
-    unit->compiler->loading->session = session;
     if (!unit->precompiled) {
         spyi_text inlined = { NULL, 0, 0 };
         bool changed = spyi_source_inline_interfaces(content, &inlined);
-        module = session->v->loadModuleFromSourceString(
-            session, unit->name, unit->path, spyi_text_str(changed ? &inlined : content), &diagnostics);
+        module = spyi_sl_load_source(session, unit->name, unit->path,
+                                     spyi_text_str(changed ? &inlined : content), &diagnostics);
         spyi_text_free(&inlined);
-    } else if (spyi_source_unseal(library, session, content, messages)) {
+    } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
                       : NULL;
@@ -344,13 +382,31 @@ static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *mess
     return live->conformances != NULL;
 }
 
+spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
+                                    const char *source, spyi_sl_blob **diagnostics) {
+    char *copies[3] = { spyi_strdup(name), spyi_strdup(path), spyi_strdup(source) };
+    spyi_sl_module *module = NULL;
+    if (copies[0] && copies[1] && copies[2]) {
+        spyi_sl_begin_long();
+        module =
+            session->v->loadModuleFromSourceString(session, copies[0], copies[1], copies[2], diagnostics);
+        spyi_sl_end_long();
+    }
+    for (int i = 0; i < 3; ++i) free(copies[i]);
+    return module;
+}
+
 // A session with the unit's modules: from `content`, or from what is stored when that is NULL.
-static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi_text *messages) {
-    spyi_compiler *c = unit->compiler;
+static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
+                                       spyi_text *messages) {
     spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
     if (!live) return NULL;
-    live->session = spyi_sl_open_session(unit);
+    spyi_sl_live_opened(live);
+    live->files.object.v = &spyi_sl_files_functions;
+    live->files.compiler = unit->compiler;
+    live->files.loading = loading;
+    live->files.session = live->session = spyi_sl_open_session(unit, &live->files);
     live->links = (spyi_sl_component **)calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
     if (!live->session || !live->links) {
         spyi_text_add(messages, "the Slang compiler cannot make a session");
@@ -360,18 +416,15 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            live->module =
-                content ? spyi_sl_load_content(unit, live->session, content, messages)
-                        : spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
+            live->module = content ? spyi_sl_load_content(unit, live->session, content, messages)
+                                   : spyi_sl_load_stored(live, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
             spyi_unit *link = unit->links[i];
-            bool stored = spyi_sl_store(link);
             if (spyi_sl_imports(link, unit->name) != (pass == 1)) continue;
-            if (stored)
-                live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored,
-                                                                          link->stored_count, link->name);
+            live->links[i] =
+                (spyi_sl_component *)spyi_sl_load_stored(live, link->stored, link->stored_count, link->name);
             if (!live->links[i]) {
                 spyi_text_add(messages, "module '%s' cannot be linked to '%s'", link->name, unit->name);
                 spyi_sl_live_close(live);
@@ -393,6 +446,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi
         spyi_sl_live_close(live);
         return NULL;
     }
+    live->files.loading = NULL;
+    spyi_sl_live_ready();
     return live;
 }
 
@@ -400,16 +455,17 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi
 enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
-    if (unit->live->kept_kib > SPYI_SL_MOST_KEPT_KIB) {
+    bool lost = spyi_sl_live_is_lost(unit->live);
+    if (lost || unit->live->failed || unit->live->kept_kib > SPYI_SL_MOST_KEPT_KIB) {
         spyi_text ignored = { NULL, 0, 0 };
-        spyi_sl_live *fresh = spyi_sl_store(unit) ? spyi_sl_live_open(unit, NULL, &ignored) : NULL;
+        spyi_sl_live *fresh = unit->stored ? spyi_sl_live_open(unit, NULL, NULL, &ignored) : NULL;
+        spyi_text_free(&ignored);
+        if (!fresh && lost) return NULL;
         if (fresh) { // if not, the old one still works, and grows
             spyi_sl_live_close(unit->live);
             unit->live = fresh;
-        } else {
-            unit->live->kept_kib = 0;
         }
-        spyi_text_free(&ignored);
+        unit->live->kept_kib = 0;
     }
     unit->live->kept_kib += kib;
     return unit->live;
@@ -429,8 +485,6 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded = desc->embedded;
     c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
-    c->files.object.v = &spyi_sl_files_functions;
-    c->files.compiler = c;
     c->hook = desc->files;
     c->print = desc->print;
     if (desc->bounds_record)
@@ -460,20 +514,19 @@ static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     if (ready) return SPY_OK;
     spyi_step(c->ctx, "load compiler", false);
     spy_status status = spyi_sl_acquire(c->library_path, &library, error);
-    if (status == SPY_OK) {
-        spyi_global_lock();
-        ready = c->library != NULL;
-        c->library = library;
-        spyi_global_unlock();
-    }
-    if (status == SPY_OK && ready) { // another thread has done it meanwhile
-        spyi_sl_release();
-    } else if (status == SPY_OK) {
-        spyi_atomic_add(&c->loads, 1);
-        spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
-    }
     spyi_step(c->ctx, "load compiler", true);
-    return status;
+    if (status != SPY_OK) return status;
+    spyi_global_lock();
+    ready = c->library != NULL;
+    c->library = library;
+    spyi_global_unlock();
+    if (ready) { // another thread has done it meanwhile
+        spyi_sl_release();
+        return SPY_OK;
+    }
+    spyi_atomic_add(&c->loads, 1);
+    spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
+    return SPY_OK;
 }
 
 // >>units
@@ -532,6 +585,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
+    unit->trusted = desc->trusted;
     unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
@@ -554,12 +608,14 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
 
 // The unit's text or precompiled bytes, from the desc or its file. `instead`: text to take this time instead of the
 // file's, or NULL.
-static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_text *content,
+static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instead, spyi_text *content,
                                     spyi_text *error) {
+    spyi_unit *unit = loading->unit;
     const char *place = unit->given_path ? unit->path : "the source";
     if (instead) {
         spyi_text ignored = { NULL, 0, 0 };
-        (void)spyi_source_find(unit, unit->given_path, content, &ignored); // its next change is what counts
+        (void)spyi_source_find(loading, unit->given_path, content,
+                               &ignored); // its next change is what counts
         spyi_text_free(&ignored);
         spyi_text_clear(content);
         spyi_text_add(content, "%s", instead);
@@ -570,7 +626,7 @@ static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_t
         spyi_text_add(error, "a module needs a path or a source");
         return SPY_ERROR_INVALID_ARGUMENT;
     } else {
-        spy_status status = spyi_source_find(unit, unit->given_path, content, error);
+        spy_status status = spyi_source_find(loading, unit->given_path, content, error);
         if (status != SPY_OK) return status;
         place = unit->path;
     }
@@ -582,53 +638,66 @@ static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_t
     return SPY_OK;
 }
 
+typedef struct spyi_unit_opening {
+    spyi_sl_loading loading;
+    spyi_text content, messages, error;
+    spy_status status;
+} spyi_unit_opening;
+
+static void spyi_unit_open_task(void *context) {
+    spyi_unit_opening *o = (spyi_unit_opening *)context;
+    spyi_unit *unit = o->loading.unit;
+    o->status = spyi_sl_check_options(unit, &o->loading.notes, &o->error);
+    if (o->status != SPY_OK) return;
+    spyi_sl_live *live = spyi_sl_live_open(unit, &o->loading, &o->content, &o->messages);
+    if (!live) return;
+    unit->live = live;
+    unit->module_count = (size_t)live->session->v->getLoadedModuleCount(live->session);
+    spyi_sl_note_imports(unit);
+    spyi_sl_keep_embedded(unit->compiler, live->session);
+    if (!spyi_sl_store(unit)) {
+        spyi_text_add(&o->error, "module '%s' cannot be serialized", unit->name);
+        o->status = SPY_ERROR_COMPILE;
+    }
+}
+
 // Loads what was made; on failure `unit` knows which files that took, and nothing else of it can be used.
 static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
     spyi_compiler *compiler = unit->compiler;
-    spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
-    spyi_sl_loading loading;
-    memset(&loading, 0, sizeof loading);
-    loading.unit = unit;
-    spyi_global_lock();
-    compiler->loading = &loading;
-    spy_status status = spyi_unit_content(unit, instead, &content, error);
-    compiler->loading = NULL;
-    spyi_global_unlock();
+    spyi_text step = { NULL, 0, 0 };
+    spyi_unit_opening o;
+    memset(&o, 0, sizeof o);
+    o.loading.unit = unit;
+    spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
     if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
-    if (status == SPY_OK) status = spyi_sl_check_options(unit, &loading.notes, error);
     if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
-        spyi_global_lock();
-        compiler->loading = &loading;
-        unit->live = spyi_sl_live_open(unit, &content, &messages);
-        compiler->loading = NULL;
-        if (unit->live) {
-            unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
-            spyi_sl_note_imports(unit);
-        }
-        if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
-        spyi_global_unlock();
+        status = spyi_sl_run(compiler, spyi_text_str(&step), spyi_unit_open_task, &o, error);
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
-        bool strict = unit->live && messages.size && unit->options.warnings_as_errors;
-        if (!unit->live || strict) {
+        bool strict = unit->live && o.messages.size && unit->options.warnings_as_errors;
+        if (status == SPY_OK && o.status != SPY_OK) {
+            status = o.status;
+            spyi_text_add(error, "%s", spyi_text_str(&o.error));
+        } else if (status == SPY_OK && (!unit->live || strict)) {
             status = SPY_ERROR_COMPILE;
             spyi_text_add(error, "module '%s' %s:\n%s", unit->name,
                           strict              ? "has warnings, which are errors by its options"
                           : unit->precompiled ? "cannot be loaded"
                                               : "does not compile",
-                          spyi_text_str(&messages));
-        } else if (messages.size) {
+                          spyi_text_str(&o.messages));
+        } else if (status == SPY_OK && o.messages.size) {
             spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
-                      spyi_text_str(&messages));
+                      spyi_text_str(&o.messages));
         }
     }
-    if (loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", loading.notes.data);
-    else if (loading.notes.size)
-        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, loading.notes.data);
-    spyi_text_free(&loading.notes);
-    spyi_text_free(&content);
-    spyi_text_free(&messages);
+    if (o.loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", o.loading.notes.data);
+    else if (o.loading.notes.size)
+        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, o.loading.notes.data);
+    spyi_text_free(&o.loading.notes);
+    spyi_text_free(&o.content);
+    spyi_text_free(&o.messages);
+    spyi_text_free(&o.error);
     spyi_text_free(&step);
     return status;
 }
@@ -666,6 +735,7 @@ spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const
     desc.conformances = (const char *const *)old->conformances;
     desc.conformance_count = old->conformance_count;
     desc.options = old->options;
+    desc.trusted = old->trusted;
     spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
     spy_status status =
         unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;
@@ -681,9 +751,7 @@ void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
 
 void spyi_unit_release(spyi_unit *unit) {
     if (!unit || spyi_atomic_add(&unit->references, -1) > 0) return;
-    spyi_global_lock();
     spyi_sl_live_close(unit->live);
-    spyi_global_unlock();
     spyi_unit_free(unit);
 }
 

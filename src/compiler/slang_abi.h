@@ -280,7 +280,7 @@ struct spyi_sl_session_table {
     SPYI_SL_UNKNOWN(self)                                                                                    \
     spyi_sl_slot getSession;                                                                                 \
     spyi_sl_layout *(*getLayout)(self *, spyi_sl_int target, spyi_sl_blob * *diagnostics);                   \
-    spyi_sl_slot getSpecializationParamCount;                                                                \
+    spyi_sl_int (*getSpecializationParamCount)(self *);                                                      \
     spyi_sl_result (*getEntryPointCode)(self *, spyi_sl_int entry_point, spyi_sl_int target,                 \
                                         spyi_sl_blob **, spyi_sl_blob * *diagnostics);                       \
     spyi_sl_slot getResultAsFileSystem;                                                                      \

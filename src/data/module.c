@@ -107,6 +107,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.link_count = desc->link_count;
         unit.conformances = desc->conformances;
         unit.conformance_count = desc->conformance_count;
+        unit.trusted = desc->trust_precompiled;
         unit.options = desc->options;
         spyi_outside outside;
         memset(&outside, 0, sizeof outside);
@@ -216,16 +217,18 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
         spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
                   spyi_text_str(&error));
     } else if (overloads.count == 0) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function, module->name,
-                  name, explained ? ": " : "", spyi_text_str(&error));
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
+                  module->name, name, explained ? ": " : "", spyi_text_str(&error));
     } else if (hidden) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND,
-                  "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
-                  "`public` at any declaration, kernels can only use what is marked; write `public` before the "
-                  "function, before its struct if it is a method, and before the fields and types that calls "
-                  "use",
-                  function, name, module->name);
-    } else if ((found = spyi_known_function(module, name)) == NULL) { // no other thread has found it meanwhile
+        spyi_fail(
+            ctx, SPY_ERROR_NOT_FOUND,
+            "%s: function '%s' of module '%s' is not public: in a module with a `module` line, or with "
+            "`public` at any declaration, kernels can only use what is marked; write `public` before the "
+            "function, before its struct if it is a method, and before the fields and types that calls "
+            "use",
+            function, name, module->name);
+    } else if ((found = spyi_known_function(module, name)) ==
+               NULL) { // no other thread has found it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
         if (!found || !copy) {

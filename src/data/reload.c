@@ -139,7 +139,8 @@ static void spyi_reload_look_up(spyi_reload_part *part) {
         spyi_text ignored = { NULL, 0, 0 };
         if (f->known) continue;
         f->known = true;
-        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) != SPY_OK)
+        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) !=
+            SPY_OK)
             spyi_overloads_free(&f->overloads);
         spyi_text_free(&ignored);
     }
@@ -158,12 +159,14 @@ static void spyi_reload_work(void *user) {
     job->compiled = true;
     for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) spyi_reload_look_up(&job->parts[i]);
     for (size_t i = 0; i < job->count && job->status != SPY_OK; i++) {
-        spy_module *m = job->parts[i].module; // its files count as seen until they change again, as the failed one's do
+        spy_module *m =
+            job->parts[i].module; // its files count as seen until they change again, as the failed one's do
         if (i != job->failed) spyi_unit_give_up(m->unit, m->fresh);
         m->fresh = NULL;
     }
     spyi_atomic_store(&job->finished, 1);
-    if (job->threaded) spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
+    if (job->threaded)
+        spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
 }
 
 // >>the job, within the device
@@ -189,8 +192,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
     if (count == old) return true;
-    spyi_reload_function *grown =
-        (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
+    spyi_reload_function *grown = (spyi_reload_function *)realloc(part->functions, count * sizeof *grown);
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
     size_t at = count; // new ones come first in the module's list, and last here
@@ -406,7 +408,8 @@ static void spyi_reload_await_prepared(spy_device *device) {
 
 // >>the public functions
 
-static spy_status spyi_reload_enter(spyi_reload_run *run, const void *object, spyi_kind kind, const char *function) {
+static spy_status spyi_reload_enter(spyi_reload_run *run, const void *object, spyi_kind kind,
+                                    const char *function) {
     memset(run, 0, sizeof *run);
     run->function = function;
     run->status = spyi_enter(object, kind, function);

@@ -36,8 +36,9 @@ typedef enum spyi_piece_op {
     SPYI_PIECE_ATOMIC // likewise, atomically
 } spyi_piece_op;
 
-// Up to so many scalars a sum is unrolled, and its threads are added up one scalar at a time: what is faster then takes libslang,
-// lavapipe and NVRTC time that grows with the square of the number (256: 22 s). More of them go in loops.
+// A sum of up to so many scalars is unrolled, and its threads are added up one scalar at a time. A longer one goes in loops, and
+// is added to the gradient in memory, not to a copy of it. Of 256 scalars the unrolled form took lavapipe 20 s to compile and
+// 7.7 ms a call (1,000 elements); the loops take 3 s and 2 ms.
 #define SPYI_SUM_UNROLLED 32u
 
 static bool spyi_sum_is_long(const spyi_type *type) {
@@ -533,7 +534,8 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
-    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+    } else if (spyi_sum_is_long(leaf->type) &&
+               !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {

@@ -272,9 +272,10 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
 
 // The call for the current element, and its stores.
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
-                           const char *indent) {
+                            const char *indent) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count && !b->mode; p++) { // outputs go back from this element's variables
+    for (uint32_t p = 0; p < b->param_count && !b->mode;
+         p++) { // outputs go back from this element's variables
         if (!b->nodes[p].out) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
@@ -433,7 +434,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "",
-        function->object.device->bounds ? ", indices of whole tensors checked" : "", spyi_unit_name(function->module->unit));
+        function->object.device->bounds ? ", indices of whole tensors checked" : "",
+        spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");

@@ -86,6 +86,21 @@ static double expect_columns(const world *w, int64_t i) {
     return sum;
 }
 
+static double layer_weight(int64_t i) {
+    return 0.01 * (double)(i % 17 - 8);
+}
+static double expect_layer(const world *w, int64_t at) {
+    const int64_t input = at / 8, output = at % 8;
+    double sum = 0;
+    for (int64_t e = 0; e < w->n / 4096; ++e) {
+        double y = 0;
+        for (int64_t i = 0; i < 32; ++i) y += layer_weight(i * 8 + output) * input_of(e * 32 + i);
+        sum += 2 * (y - (double)bench_float((uint64_t)(e * 8 + output), 1)) * input_of(e * 32 + input) *
+               seed_of(e);
+    }
+    return sum;
+}
+
 static void issue_backward(calls *c, size_t count) {
     for (size_t i = 0; i < count; ++i)
         c->failures +=
@@ -175,7 +190,24 @@ static void measure_gradients(world *w) {
     k.item = "grad_columns", k.added = spy_tensor_grad(column), k.expect = expect_columns;
     k.args = SPY_ARGS(spy_arg_tensor("x", x2), spy_arg_tensor("w", column), result);
     if (bench_wanted(&w->out, k.item)) measure_gradient(w, &k);
-    spy_tensor *all[] = { x, t, seed, dx, y, p, x2, y2, seed2, row, column };
+    const int64_t batch = w->n / 4096; // 2^14 elements of 41 floats
+    const spy_view_desc inputs = { .shape = SPY_SHAPE(batch, 32) },
+                        outputs = { .shape = SPY_SHAPE(batch, 8) }, losses = { .shape = SPY_SHAPE(batch) };
+    float weights[256];
+    for (int64_t i = 0; i < 256; ++i) weights[i] = (float)layer_weight(i);
+    spy_tensor *layer = spy_create_tensor(
+        w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(256), .data = weights, .with_grad = true });
+    spy_tensor *layer_x = spy_create_view(x, &inputs), *layer_t = spy_create_view(t, &outputs),
+               *layer_y = spy_create_view(y, &losses), *layer_seed = spy_create_view(seed, &losses);
+    k.item = "grad_layer", k.function = "layer_loss", k.added = spy_tensor_grad(layer), k.count = 256,
+    k.expect = expect_layer;
+    k.bytes = 41.0 * 4 * (double)batch, k.tolerance = 1e-3;
+    k.args = SPY_ARGS(spy_arg_tensor("w", layer), spy_arg_tensor("x", layer_x), spy_arg_tensor("t", layer_t),
+                      spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_tensor(NULL, layer_y),
+                                                            spy_arg_tensor(NULL, layer_seed))));
+    if (bench_wanted(&w->out, k.item)) measure_gradient(w, &k);
+    spy_tensor *all[] = { x,     t,   seed,   dx,    y,       p,       x2,      y2,
+                          seed2, row, column, layer, layer_x, layer_t, layer_y, layer_seed };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) spy_release_tensor(all[i]);
     if (bench_wanted(&w->out, "bwds_issue")) measure_backward_calls(w);
     good(w, "grad_poly");

@@ -1,6 +1,8 @@
 // What the tests of this folder share: the device under test, short checks, and modules from text.
 //
 // SPY_TEST_BACKEND: vulkan (default) or cuda. SPY_TEST_ADAPTER: part of the adapter's name, as spy_device_desc.adapter_name; default: the library's own choice.
+// Each test runs on a thread of its own, as libslang and drivers keep state of the thread that opened them.
+// SPY_TEST_THREADS=0: all on the main thread.
 #ifndef GPU_TEST_H
 #define GPU_TEST_H
 
@@ -10,6 +12,7 @@
 #include "spy_test.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -189,6 +192,47 @@ static inline void gpu_check_spirv(const char *folder_path, size_t least) {
     assert_true(files > least);
     assert_int_equal(bad, 0);
 }
+
+// >>threads
+
+// A cmocka group of one test. cmocka's own state is the thread's, so a whole run of it goes there.
+typedef struct gpu_fresh_test {
+    const char *name;
+    const struct CMUnitTest *test;
+    int failed;
+} gpu_fresh_test;
+
+static inline void *gpu_fresh_thread(void *user) {
+    gpu_fresh_test *fresh = (gpu_fresh_test *)user;
+    fresh->failed = _cmocka_run_group_tests(fresh->name, fresh->test, 1, NULL, NULL);
+    return NULL;
+}
+
+static inline int gpu_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+                                      CMFixtureFunction teardown) {
+    const char *threads = getenv("SPY_TEST_THREADS");
+    if (gpu_other_backend || (threads && strcmp(threads, "0") == 0)) // compile_only.c ends the program after one group
+        return _cmocka_run_group_tests(name, tests, count, setup, teardown);
+    void *state = NULL;
+    int failed = setup && setup(&state) ? 1 : 0;
+    for (size_t i = 0; i < count && !(setup && failed && i == 0); i++) {
+        struct CMUnitTest test = tests[i];
+        gpu_fresh_test fresh = { name, &test, 1 };
+        pthread_t thread;
+        if (!test.initial_state) test.initial_state = state;
+        if (pthread_create(&thread, NULL, gpu_fresh_thread, &fresh) == 0) pthread_join(thread, NULL);
+        failed += fresh.failed;
+    }
+    if (teardown && teardown(&state)) failed++;
+    return failed;
+}
+
+#undef cmocka_run_group_tests
+#define cmocka_run_group_tests(tests, setup, teardown)                                                        \
+    gpu_run_group_tests(#tests, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
+#undef cmocka_run_group_tests_name
+#define cmocka_run_group_tests_name(name, tests, setup, teardown)                                             \
+    gpu_run_group_tests(name, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
 
 // Resident memory of this process in bytes; 0 where that is not known.
 static inline size_t gpu_resident_bytes(void) {

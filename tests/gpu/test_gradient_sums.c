@@ -136,6 +136,111 @@ static void test_training(void **state) {
     for (int i = 0; i < 5; i++) spy_release_tensor(all[i]);
 }
 
+// >>sums of many scalars
+
+// x times each of `scalars` numbers: a struct of arrays, vectors, matrices, halves and doubles, that all elements share. Its
+// derivative is written out, so that Slang unrolls nothing of it. (2 k + 3: lavapipe 22.3 stores g.a[k] = s * (k + 1) to g.a[k + 1], as
+// it reads an index again after the loop's next one has taken its register.)
+static spy_module *many_module(int floats_, int halves, int doubles, char *name, size_t size) {
+    char text[4000];
+    snprintf(name, size, "Many%d_%d_%d", floats_, halves, doubles);
+    snprintf(text, sizeof text,
+             "struct Inner { float2 uv[2]; float3x2 m; };\n"
+             "struct %s : IDifferentiable { typealias Differential = %s; float a[%d]; Inner inner; %s %s\n"
+             "  [TreatAsDifferentiable] static %s dzero() { return {}; }\n"
+             "  [TreatAsDifferentiable] static %s dadd(%s x, %s y) { %s r = {}; for (int k = 0; k < %d; k++) r.a[k] = x.a[k] + y.a[k];\n"
+             "    for (int k = 0; k < 2; k++) r.inner.uv[k] = x.inner.uv[k] + y.inner.uv[k]; r.inner.m = x.inner.m + y.inner.m; %s %s return r; } };\n"
+             "void f_bwd(inout DifferentialPair<%s> w, no_diff int i, inout DifferentialPair<float> x, float d) {\n"
+             "  %s g = {}; float s = d * x.p;\n"
+             "  for (int k = 0; k < %d; k++) g.a[k] = s * (2 * k + 3);\n"
+             "  for (int k = 0; k < 2; k++) g.inner.uv[k] = float2(s, 2 * s);\n"
+             "  g.inner.m = float3x2(s, 2 * s, 3 * s, 4 * s, 5 * s, 6 * s);\n"
+             "  %s %s w = diffPair(w.p, g); x = diffPair(x.p, d); }\n"
+             "[BackwardDerivative(f_bwd)] float f(%s w, no_diff int i, float x) { return w.a[0] * x; }\n",
+             name, name, floats_, halves ? "half h[40];" : "", doubles ? "double e[40];" : "", name, name, name, name, name, floats_,
+             halves ? "for (int k = 0; k < 40; k++) r.h[k] = x.h[k] + y.h[k];" : "",
+             doubles ? "for (int k = 0; k < 40; k++) r.e[k] = x.e[k] + y.e[k];" : "", name, name, floats_,
+             halves ? "for (int k = 0; k < 40; k++) g.h[k] = half(d * (i == 0 ? k : 0));" : "",
+             doubles ? "for (int k = 0; k < 40; k++) g.e[k] = double(s) * (2 * k + 3);" : "", name);
+    return gpu_module(gpu_device, name, text);
+}
+
+static void check_many(int floats_, int halves, int doubles, int64_t sums, int64_t each, bool deterministic) {
+    char name[40];
+    spy_module *m = MADE(spy_module, many_module(floats_, halves, doubles, name, sizeof name));
+    int64_t n = sums * each;
+    float *data = (float *)malloc((size_t)n * sizeof *data);
+    double *want = (double *)calloc((size_t)sums, sizeof *want);
+    for (int64_t i = 0; i < n; i++) data[i] = (float)((double)(i * 7919 % 1009) / 504.5 - 0.5);
+    for (int64_t i = 0; i < n; i++) want[i / each] += (double)data[i];
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(sums, 1);
+    d.type = name;
+    d.module = m;
+    d.with_grad = d.zeroed = true;
+    spy_tensor *w = MADE(spy_tensor, spy_create_tensor(gpu_device, &d)), *x = floats(SPY_SHAPE(sums, each), data, false), *r = floats(SPY_SHAPE(sums, each), NULL, true);
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_BACKWARD;
+    o.deterministic = deterministic;
+    OK(spy_tensor_fill(spy_tensor_grad(r), 1));
+    size_t scalar = (size_t)floats_ * 4 + 4 * 4 + 6 * 4, halves_at = scalar, doubles_at = (halves_at + (halves ? 80 : 0) + 7) & ~(size_t)7;
+    size_t size = doubles ? doubles_at + 320 : halves_at + (halves ? 80 : 0);
+    size_t stride = doubles ? (size + 7) & ~(size_t)7 : halves ? (size + 3) & ~(size_t)3 : size;
+    char *got = (char *)malloc(stride * (size_t)sums), *again = (char *)malloc(stride * (size_t)sums);
+    for (int run = 0; run < (deterministic ? 2 : 1); run++) {
+        OK(spy_tensor_zero_grad(w));
+        OK(spy_call_with(MADE(spy_function, spy_find_function(m, "f")), SPY_ARGS(spy_arg_tensor("w", w), spy_arg_call_id("i"), spy_arg_tensor("x", x), spy_arg_tensor("_result", r)), &o));
+        OK(spy_tensor_read(spy_tensor_grad(w), run ? again : got, stride * (size_t)sums));
+    }
+    if (deterministic) assert_memory_equal(got, again, stride * (size_t)sums);
+    for (int64_t k = 0; k < sums; k++) {
+        const float *g = (const float *)(const void *)(got + (size_t)k * stride);
+        for (int i = 0; i < floats_ + 10; i++) {
+            static const int factors[10] = { 1, 2, 1, 2, 1, 2, 3, 4, 5, 6 };
+            double expected = want[k] * (i < floats_ ? 2 * i + 3 : factors[i - floats_]), off = fabs((double)g[i] - expected);
+            if (off > 2e-4 * (fabs(expected) + (double)(2 * i + 3))) {
+                print_error("%s, %lld sums of %lld: sum %lld, float %d is %.9g, expected %.9g\n", name, (long long)sums, (long long)each, (long long)k, i, (double)g[i], expected);
+                assert_true(false);
+                k = sums;
+                break;
+            }
+        }
+        for (int i = 0; doubles && i < 40 && k < sums; i++) {
+            double e;
+            memcpy(&e, got + (size_t)k * stride + doubles_at + (size_t)i * 8, 8);
+            assert_true(fabs(e - want[k] * (2 * i + 3)) <= 1e-9 * (fabs(e) + 1000));
+        }
+    }
+    free(got);
+    free(again);
+    free(data);
+    free(want);
+    spy_release_tensor(w);
+    spy_release_tensor(x);
+    spy_release_tensor(r);
+    spy_release_module(m);
+}
+
+// Sizes round the number from which sums go in loops (32 scalars, of which the struct has 10 besides its array), round those of
+// a piece, and beyond; one sum and many, few elements and several parts.
+static void test_many_scalars(void **state) {
+    NEEDS_DEVICE();
+    bool doubles = (spy_get_device_info(gpu_device).features & SPY_FEATURE_FLOAT64) != 0;
+    check_many(22, 0, 0, 1, 1000, false); // 32
+    check_many(23, 0, 0, 70, 37, false);  // 33
+    check_many(54, 0, 0, 1, 40000, true); // 64, in parts
+    check_many(54, 0, 0, 4000, 2, false);
+    if (test_count(10) >= 10) { // half a minute of lavapipe's compiler each
+        check_many(21, 0, 0, 1, 1000, false);
+        check_many(246, 0, 0, 3, 300, false); // 256
+        check_many(247, 0, 0, 1, 129, true);  // 257
+        check_many(990, 0, 0, 2, 65, false);  // 1000
+    }
+    if (doubles) check_many(30, 1, 1, 2, 5000, true);
+}
+
 int main(void) {
     spy_device_desc desc = gpu_desc();
     gpu_device = gpu_open(&desc);
@@ -144,7 +249,7 @@ int main(void) {
         print_error("%s\n", spy_take_error(gpu_device).message);
         return 1;
     }
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_deterministic), cmocka_unit_test(test_training) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_deterministic), cmocka_unit_test(test_training), cmocka_unit_test(test_many_scalars) };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);
     return failed;

@@ -131,6 +131,54 @@ static float *wave(size_t n) { // numbers without a pattern of two
     return x;
 }
 
+// >>loops
+
+// Loops of these lengths: what Slang saves of them for the derivative, by all accessors, and a value that goes round.
+static void test_nested_loops(void **state) {
+    static const struct {
+        const char *load;
+        int outer, inner;
+    } rows[] = { { "w[o, i]", 1, 8 }, { "w[int2(i, o)]", 3, 8 }, { "w.load(o, i)", 16, 2 }, { "u[o, i]", 1, 4 }, { "u.load({ o, i })", 1, 8 } };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    char text[4000] = "import slangpy;\nimport slangpy_diff;\n";
+    NEEDS_DEVICE();
+    for (size_t k = 0; k < ROWS; k++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "[Differentiable] float f%zu(DiffTensor<float, 2> w, RWDiffTensor<float, 2> u, float x, no_diff int n) { float r = x;\n"
+                 "  for (int o = 0; o < %d; o++) [MaxIters(%d)] for (int i = 0; i < n; i++) r = r * %s + 0.5; return r; }\n",
+                 k, rows[k].outer, rows[k].inner, rows[k].load);
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             "[Differentiable] float linear(DiffTensor<float, 2> w, no_diff float x[8]) { float r = 0;\n"
+             "  for (int o = 0; o < 1; o++) for (int i = 0; i < 8; i++) r += w[o, i] * x[i]; return r; }\n");
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "nested_loops", text));
+    for (size_t k = 0; k < ROWS; k++) {
+        int count = rows[k].outer * rows[k].inner;
+        float values[32];
+        double want[32], after = 1, before[33] = { 1.25 };
+        char name[16];
+        for (int i = 0; i < count; i++) {
+            values[i] = 0.75f + (float)(i % 5) * 0.125f;
+            before[i + 1] = before[i] * (double)values[i] + 0.5;
+        }
+        for (int i = count; i-- > 0; after *= (double)values[i]) want[i] = after * before[i];
+        spy_tensor *w = floats(SPY_SHAPE(rows[k].outer, rows[k].inner), values), *u = floats(SPY_SHAPE(rows[k].outer, rows[k].inner), values);
+        spy_tensor *x = floats(SPY_SHAPE(1), (float[]){ 1.25f }), *out = seeded(SPY_SHAPE(1));
+        snprintf(name, sizeof name, "f%zu", k);
+        OK(spy_call_backward(MADE(spy_function, spy_find_function(m, name)),
+                             SPY_ARGS(spy_arg_tensor("w", w), spy_arg_tensor("u", u), spy_arg_tensor("x", x), spy_arg_i32("n", rows[k].inner),
+                                      spy_arg_tensor("_result", out))));
+        HOLDS_ALL(spy_tensor_grad(rows[k].load[0] == 'w' ? w : u), want, (size_t)count);
+        HOLDS_ALL(spy_tensor_grad(x), &after, 1);
+        RELEASE(w, u, x, out);
+    }
+    spy_tensor *w = floats(SPY_SHAPE(1, 8), NULL), *out = seeded(SPY_SHAPE(1)), *x = floats(SPY_SHAPE(8), (float[]){ 0, 1, 2, 3, 4, 5, 6, 7 });
+    OK(spy_call_backward(MADE(spy_function, spy_find_function(m, "linear")),
+                         SPY_ARGS(spy_arg_tensor("w", w), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    HOLDS(spy_tensor_grad(w), 0, 1, 2, 3, 4, 5, 6, 7);
+    RELEASE(w, out, x);
+    spy_release_module(m);
+}
+
 // >>shader parameters
 
 // Derivatives read them, too; for CUDA Slang's text then copies all of them at once.
@@ -777,6 +825,10 @@ static void test_errors(void **state) {
     FAILS(SPY_ERROR_TYPE_MISMATCH,
           spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_tensor(NULL, ints))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
           "'x.grad'", "expected float", "int tensor");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, // fields are no gradient of a number
+          spy_call_forward_diff(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 1), spy_arg_struct(NULL, SPY_ARGS(spy_arg_f32("a", 1))))),
+                                                      spy_arg_f32("w", 1), spy_arg_diff_pair("_result", SPY_ARGS(spy_out_f32(NULL, &f), spy_out_f32(NULL, &f))))),
+          "'x.grad'", "expected float", "struct of 1 fields");
     FAILS(SPY_ERROR_TYPE_MISMATCH,
           spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_f32(NULL, 1))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
           "'x.grad'", "inout");
@@ -1103,9 +1155,10 @@ int main(void) {
         cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
+        cmocka_unit_test(test_nested_loops),   cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
         cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters),
     };
+    if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);
     return failed;

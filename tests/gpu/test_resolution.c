@@ -745,5 +745,5 @@ int main(int argc, char **argv) { // test_resolution [TABLE]: only tables whose 
             tests[count++].test_func = test_known;
         }
     }
-    return _cmocka_run_group_tests("resolution", tests, count, setup, teardown);
+    return gpu_run_group_tests("resolution", tests, count, setup, teardown);
 }

@@ -131,6 +131,21 @@ static void test_finding(void **state) {
     assert_contains(spyi_text_str(&t.error), path);
     test_close(&t);
 
+    // Cut off: opening it was SIGBUS.
+    spyi_text whole = { NULL, 0, 0 };
+    char cut[300];
+    assert_true(spyi_file_read(library, &whole));
+    snprintf(cut, sizeof cut, "%s/cut.so", folder);
+    for (size_t part = 0; part < 4; part++) {
+        assert_true(spyi_file_write(cut, whole.data, whole.size * part / 4 + 100));
+        test_open(&t, SPYI_TARGET_SPIRV, cut, NULL);
+        assert_int_equal(spyi_unit_load(t.compiler, &desc, &unit, &t.error), SPY_ERROR_NO_COMPILER);
+        assert_contains(spyi_text_str(&t.error), "cut.so: the file is cut off");
+        test_close(&t);
+    }
+    test_remove(folder, "cut.so");
+    spyi_text_free(&whole);
+
     test_open(&t, SPYI_TARGET_SPIRV, "libm.so.6", NULL); // a library, but not this one
     assert_int_equal(spyi_unit_load(t.compiler, &desc, &unit, &t.error), SPY_ERROR_NO_COMPILER);
     assert_contains(spyi_text_str(&t.error), "not Slang's compiler");

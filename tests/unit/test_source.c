@@ -86,7 +86,7 @@ static void test_seal(void **state) {
         spyi_text_clear(&error);
         spyi_text_add_n(&bad, good.data, good.size);
         bad.data[bit / 8] = (char)(bad.data[bit / 8] ^ (1 << (bit % 8)));
-        assert_false(spyi_source_unseal(NULL, NULL, &bad, &error));
+        assert_false(spyi_source_unseal(NULL, NULL, true, &bad, &error));
         assert_non_null(strstr(spyi_text_str(&error), "damaged"));
     }
     for (size_t size = 0; size < good.size; size++) {
@@ -94,9 +94,15 @@ static void test_seal(void **state) {
         spyi_text_clear(&bad);
         spyi_text_clear(&error);
         if (size) spyi_text_add_n(&bad, good.data, size);
-        assert_false(spyi_source_unseal(NULL, NULL, &bad, &error));
+        assert_false(spyi_source_unseal(NULL, NULL, true, &bad, &error));
         assert_non_null(strstr(spyi_text_str(&error), "damaged"));
     }
+    // Without its seal it is whole, and refused unless it is trusted.
+    spyi_text_clear(&bad);
+    spyi_text_clear(&error);
+    spyi_text_add_n(&bad, good.data, 112);
+    assert_false(spyi_source_unseal(NULL, NULL, false, &bad, &error));
+    assert_non_null(strstr(spyi_text_str(&error), "has no seal"));
     spyi_text_free(&good);
     spyi_text_free(&bad);
     spyi_text_free(&error);
@@ -224,9 +230,61 @@ static void test_other_target(void **state) {
     close_env(&t);
 }
 
+// '@' in `text` is where the attribute goes; without one nothing changes.
+static void check_inlined(const char *marked) {
+    static const char mark[] = "[__unsafeForceInlineEarly]";
+    spyi_text source = { NULL, 0, 0 }, want = { NULL, 0, 0 }, got = { NULL, 0, 0 };
+    for (const char *c = marked; *c; c++) {
+        if (*c != '@') spyi_text_add_n(&source, c, 1);
+        if (*c == '@') spyi_text_add(&want, "%s", mark);
+        else spyi_text_add_n(&want, c, 1);
+    }
+    bool changed = spyi_source_inline_interfaces(&source, &got);
+    if (changed != (strchr(marked, '@') != NULL)) print_error("%s\n", marked);
+    assert_int_equal(changed, strchr(marked, '@') != NULL);
+    if (changed) assert_string_equal(got.data, want.data);
+    spyi_text_free(&source);
+    spyi_text_free(&want);
+    spyi_text_free(&got);
+}
+
+// Which functions libslang must inline before it differentiates them, and that lines keep their numbers.
+static void test_interfaces(void **state) {
+    (void)state;
+    check_inlined("");
+    check_inlined("float f(float x) { return x; }");
+    check_inlined("[Differentiable] float f(float x) { return x; }");
+    check_inlined("float f(IShape x) { return 1; }"); // not differentiable
+    check_inlined("@[Differentiable] float f(IShape x) { return 1; }");
+    check_inlined("\xef\xbb\xbf@[BackwardDifferentiable] float f(IShape x) { return 1; }");
+    check_inlined("import a;@\n// [Differentiable]\n[Differentiable]\npublic float[8] f<let N : int>(int a[N], IDiffTensor<float, 1> t)\n{ return g(a); }\n");
+    check_inlined("#include \"x;\"\n@[Differentiable] float f(IShape x) { return 1; }");
+    check_inlined("#define A \\\n ;\n@[Differentiable] float f(no_diff IShape x) { return 1; }");
+    check_inlined("interface shape { float area(); };@ [Differentiable] float f(shape x) { return 1; }@ [Differentiable] float g(float a, shape x) { return f(x); }");
+    check_inlined("struct S {@ [Differentiable] float f(IShape x) { return 1; } };");
+    check_inlined("[Differentiable] float f<T : IShape>(T x) { return 1; }");
+    check_inlined("[Differentiable] float f(Box<IShape> x) { return 1; }");
+    check_inlined("[Differentiable] float f(Image x) { return 1; }");
+    check_inlined("[Differentiable] float f(IShape x);"); // no body
+    check_inlined("[Differentiable] float f(IShape x) { return f(x); }"); // calls itself
+    check_inlined("[Differentiable] [__unsafeForceInlineEarly] float f(IShape x) { return 1; }");
+    check_inlined("// [Differentiable] float f(IShape x) { return 1; }");
+    check_inlined("/* [Differentiable] float f(IShape x) {} */ \"[Differentiable] float f(IShape x) {}\"");
+    check_inlined("[Differentiable] float g(float x) { return f(IShape(x)); }");
+    for (int cut = 0; cut < 60; cut++) { // what does not compile anyway
+        char text[80] = "#d\\\n [Differentiable] float f<(IShape \"x', /* y) { 'a\\\" ; } //";
+        text[cut] = 0;
+        spyi_text source = { NULL, 0, 0 }, got = { NULL, 0, 0 };
+        spyi_text_add(&source, "%s", text);
+        (void)spyi_source_inline_interfaces(&source, &got);
+        spyi_text_free(&source);
+        spyi_text_free(&got);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stamps),
+        cmocka_unit_test(test_stamps), cmocka_unit_test(test_interfaces),
         cmocka_unit_test(test_seal),
         cmocka_unit_test(test_reads),
         cmocka_unit_test(test_other_target),

@@ -1,0 +1,26 @@
+"""Random values as arguments, options and contents: tests/fuzz/python_arguments.py.
+
+Issue 13, 'Must show'. SPY_TEST_SIZE: 'small' (with sanitizers), 'normal' or 'soak'; SPY_FUZZ_CALLS says another number; the seed is SPY_TEST_SEED.
+"""
+import importlib.util
+import os
+
+import pytest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPT = os.path.join(TOP, "tests/fuzz/python_arguments.py")
+CALLS = {"small": 1500, "soak": 1000000}
+
+
+@pytest.mark.skipif(os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE", "").lower() == "cuda", reason="about Python's values, whatever the device")
+def test_python_arguments(tmp_path):
+    """Each use gives a result or an exception of a documented type; nothing crashes, and references are as before."""
+    spec = importlib.util.spec_from_file_location("python_arguments", SCRIPT)
+    fuzz = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzz)
+    count = int(os.environ.get("SPY_FUZZ_CALLS") or CALLS.get(os.environ.get("SPY_TEST_SIZE", "normal"), 5000))
+    seed = os.environ.get("SPY_TEST_SEED") or str(int.from_bytes(os.urandom(4), "little"))
+    last = tmp_path / "last"  # which use a crash was in
+    report = (lambda i: last.write_text("--seed %s --only %d" % (seed, i))) if os.environ.get("SPY_FUZZ_TRACE") else None
+    results = fuzz.run(seed, count, report=report)
+    assert count // 20 < results < count, (seed, results)

@@ -1,0 +1,358 @@
+// Values of nested loops that a backward derivative needs. Slang (2026.12, 2026.14.1; shader-slang/slang#13000) saves each in an
+// array with one dimension for each loop, and indexes the dimensions in the opposite order to that of their sizes: the value of
+// iteration `i` of an inner loop of 8 and iteration `o` of an outer loop of 2 lies at [i][o] of float[2][8]. With loops of
+// different length elements of the array overlap or lie behind its end, and gradients are wrong without a word.
+//
+// This file turns the indices round, in the code that Slang made. It does so only where the code itself shows that the indices
+// are in the wrong order: the counter of an inner loop is set to 0 behind that of the loop around it. A Slang without the fault
+// is therefore left alone. What this file cannot read it reports, and changes nothing.
+#include "compiler/internal.h"
+
+// >>SPIR-V: the counters of loops whose values are saved are variables called _pc
+
+enum { SPYI_MOST_INDICES = 24, SPYI_OP_NAME = 5, SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
+
+typedef struct spyi_saved_id {
+    uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
+    uint32_t stored; // word of the first store to it
+    uint32_t
+        depth;    // of array types: how many of their dimensions are loops, if these differ in length; else 0
+    bool counter; // called _pc
+    bool partial; // a pointer to a part of a saved array that holds several values
+} spyi_saved_id;
+
+typedef struct spyi_saved_code {
+    const uint32_t *words;
+    size_t count;
+    spyi_saved_id *ids;
+    uint32_t bound;
+} spyi_saved_code;
+
+static uint32_t spyi_saved_op(const spyi_saved_code *c, uint32_t id) {
+    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+}
+
+// Word `n` of the instruction that defines `id`.
+static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t n) {
+    const uint32_t *i = c->words + c->ids[id].at;
+    return n < i[0] >> 16 ? i[n] : 0;
+}
+
+// An access chain with those that it begins with: where it starts, and all indices.
+typedef struct spyi_saved_chain {
+    uint32_t root, count, own; // `own`: the first index that is of the last instruction
+    uint32_t indices[SPYI_MOST_INDICES];
+} spyi_saved_chain;
+
+static bool spyi_saved_is_chain(uint32_t op) {
+    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
+}
+
+static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t level, spyi_saved_chain *out) {
+    if (!spyi_saved_is_chain(spyi_saved_op(c, id)) || level > SPYI_MOST_INDICES) {
+        out->root = id;
+        out->count = out->own = 0;
+        return level <= SPYI_MOST_INDICES;
+    }
+    uint32_t words = c->words[c->ids[id].at] >> 16;
+    if (!spyi_saved_flatten(c, spyi_saved_word(c, id, 3), level + 1, out)) return false;
+    out->own = out->count;
+    for (uint32_t i = 4; i < words; i++) {
+        if (out->count == SPYI_MOST_INDICES) return false;
+        out->indices[out->count++] = spyi_saved_word(c, id, i);
+    }
+    return true;
+}
+
+// The type of what lies at index `index` of `type`; 0: not known.
+static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
+    uint32_t op = spyi_saved_op(c, type);
+    if (op == SPYI_OP_TYPE_STRUCT)
+        return spyi_saved_op(c, index) == SPYI_OP_CONSTANT
+                   ? spyi_saved_word(c, type, 2 + spyi_saved_word(c, index, 3))
+                   : 0;
+    return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
+}
+
+// Where the counter of a loop begins: the word that sets it first. 0: not known.
+static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
+    uint32_t op = spyi_saved_op(c, index);
+    if (op == SPYI_OP_PHI) return c->ids[index].at;
+    if (op != SPYI_OP_LOAD) return 0;
+    uint32_t variable = spyi_saved_word(c, index, 3);
+    return spyi_saved_op(c, variable) == SPYI_OP_VARIABLE ? c->ids[variable].stored : 0;
+}
+
+typedef struct spyi_saved_found {
+    uint32_t wrong, right; // pairs of indices that stand in that order
+    bool unclear;          // something is done with a saved array that this file does not know
+} spyi_saved_found;
+
+// The type that the chain starts in; 0: not known.
+static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
+    uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
+    return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;
+}
+
+static bool spyi_saved_is_counter(const spyi_saved_code *c, uint32_t index) {
+    uint32_t variable = spyi_saved_op(c, index) == SPYI_OP_LOAD ? spyi_saved_word(c, index, 3) : 0;
+    return variable < c->bound && c->ids[variable].counter;
+}
+
+// Notes each array type that the chain indexes by two counters or more.
+static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) {
+    uint32_t type = spyi_saved_root_type(c, chain), depth;
+    for (uint32_t at = 0; type && at < chain->count; at += depth) {
+        uint32_t array = type, first = 0;
+        bool unequal = false;
+        for (depth = 0; at + depth < chain->count && spyi_saved_op(c, type) == SPYI_OP_TYPE_ARRAY &&
+                        spyi_saved_is_counter(c, chain->indices[at + depth]);
+             depth++) {
+            uint32_t length = spyi_saved_word(c, spyi_saved_word(c, type, 3), 3);
+            if (!depth) first = length;
+            unequal = unequal || length != first;
+            type = spyi_saved_word(c, type, 2);
+        }
+        if (depth > c->ids[array].depth && depth > 1 && unequal)
+            c->ids[array].depth = depth; // the longest chain
+        if (depth) continue;
+        type = spyi_saved_part(c, type, chain->indices[at]);
+        depth = 1;
+    }
+}
+
+// Turns round the indices of each saved array in the chain. True: one of these arrays ends in the chain's last instruction.
+static bool spyi_saved_turn(spyi_saved_code *c, uint32_t id, spyi_saved_chain *chain,
+                            spyi_saved_found *found) {
+    bool turned = false;
+    uint32_t type = spyi_saved_root_type(c, chain);
+    for (uint32_t at = 0; type && at < chain->count;) {
+        uint32_t depth = c->ids[type].depth;
+        if (depth < 2) {
+            type = spyi_saved_part(c, type, chain->indices[at++]);
+            continue;
+        }
+        if (at + depth > chain->count) {
+            c->ids[id].partial = true;
+            break;
+        }
+        uint32_t *first = chain->indices + at;
+        for (uint32_t i = 0; i + 1 < depth; i++) {
+            uint32_t a = spyi_saved_begin(c, first[i]), b = spyi_saved_begin(c, first[i + 1]);
+            found->wrong += a && b && a > b;
+            found->right += a && b && a < b;
+        }
+        for (uint32_t i = 0; i < depth / 2; i++) {
+            uint32_t other = first[depth - 1 - i];
+            first[depth - 1 - i] = first[i];
+            first[i] = other;
+        }
+        for (uint32_t i = 0; i < depth; i++) type = spyi_saved_word(c, type, 2);
+        at += depth;
+        turned = turned || at > chain->own;
+    }
+    return turned;
+}
+
+// An instruction that uses the pointers of its words `from` to `to` otherwise than for a further access chain.
+static void spyi_saved_use(const spyi_saved_code *c, const uint32_t *words, uint32_t from, uint32_t to,
+                           spyi_saved_found *found) {
+    for (uint32_t i = from; i < to && i < words[0] >> 16; i++)
+        if (words[i] < c->bound && c->ids[words[i]].partial) found->unclear = true;
+}
+
+// The words of one instruction to `out`, and what is seen of it to `found`; gives how many words these are. NULL: count alone.
+static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_saved_found *found,
+                                 uint32_t *out) {
+    uint32_t op = from[0] & 0xffffu, length = from[0] >> 16;
+    spyi_saved_chain chain;
+    if (spyi_saved_is_chain(op) && length > 4 && spyi_saved_flatten(c, from[2], 0, &chain) &&
+        spyi_saved_turn(c, from[2], &chain, found)) {
+        if (out) {
+            out[0] = op | (4 + chain.count) << 16;
+            out[1] = from[1];
+            out[2] = from[2];
+            out[3] = chain.root;
+            memcpy(out + 4, chain.indices, chain.count * sizeof *out);
+        }
+        return 4 + chain.count;
+    }
+    if (out) memcpy(out, from, length * sizeof *out);
+    if (op == SPYI_OP_LOAD) spyi_saved_use(c, from, 3, 4, found);
+    else if (op == SPYI_OP_STORE) spyi_saved_use(c, from, 1, 2, found);
+    else if (op == SPYI_OP_COPY_MEMORY) spyi_saved_use(c, from, 1, 3, found);
+    else if (op == SPYI_OP_CALL) spyi_saved_use(c, from, 4, length, found);
+    return length;
+}
+
+// Where each id is defined, and each variable first stored to. False: not SPIR-V as this file knows it, or without counters.
+static bool spyi_saved_read(spyi_saved_code *c) {
+    bool any = false;
+    for (size_t i = 5, length; i < c->count; i += length) {
+        const uint32_t *w = c->words + i;
+        uint32_t op = w[0] & 0xffffu, id = 0;
+        length = w[0] >> 16;
+        if (length == 0 || length > c->count - i) return false;
+        switch (op) {
+        case SPYI_OP_TYPE_INT:
+        case SPYI_OP_TYPE_VECTOR:
+        case SPYI_OP_TYPE_MATRIX:
+        case SPYI_OP_TYPE_ARRAY:
+        case SPYI_OP_TYPE_RUNTIME_ARRAY:
+        case SPYI_OP_TYPE_STRUCT:
+        case SPYI_OP_TYPE_POINTER: id = length > 1 ? w[1] : 0; break;
+        case SPYI_OP_CONSTANT:
+        case SPYI_OP_PARAMETER:
+        case SPYI_OP_VARIABLE:
+        case SPYI_OP_LOAD:
+        case SPYI_OP_ACCESS_CHAIN:
+        case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        case SPYI_OP_PHI: id = length > 2 ? w[2] : 0; break;
+        case SPYI_OP_NAME:
+            if (length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
+                c->ids[w[1]].counter = any = true;
+            break;
+        case SPYI_OP_STORE:
+            if (length > 2 && w[1] < c->bound && !c->ids[w[1]].stored) c->ids[w[1]].stored = (uint32_t)i;
+            break;
+        default: break;
+        }
+        if (id >= c->bound) return false;
+        if (id) c->ids[id].at = (uint32_t)i;
+    }
+    return any;
+}
+
+bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
+    spyi_saved_code c;
+    spyi_saved_found found;
+    size_t total = 5;
+    memset(&found, 0, sizeof found);
+    c.words = *words;
+    c.count = *count;
+    if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
+    c.bound = c.words[3];
+    c.ids = (spyi_saved_id *)calloc(c.bound + 1, sizeof *c.ids);
+    if (!c.ids) return false;
+    if (!spyi_saved_read(&c)) {
+        free(c.ids);
+        return true;
+    }
+    for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
+        spyi_saved_chain chain;
+        if (spyi_saved_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
+            spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
+            spyi_saved_learn(&c, &chain);
+    }
+    for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
+        total += spyi_saved_write(&c, c.words + i, &found, NULL);
+    bool clear = !found.unclear && !(found.wrong && found.right);
+    uint32_t *out = found.wrong && clear ? (uint32_t *)malloc((total + room) * sizeof *out) : NULL;
+    if (out) {
+        size_t at = 5;
+        memcpy(out, c.words, 5 * sizeof *out);
+        for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
+            at += spyi_saved_write(&c, c.words + i, &found, out + at);
+        free(*words);
+        *words = out;
+        *count = at;
+    }
+    free(c.ids);
+    return clear && (out || !found.wrong);
+}
+
+// >>CUDA text: what is saved is stored as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 count loops; NAME has a number of its own
+
+static bool spyi_saved_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+typedef struct spyi_saved_group {
+    char *from;  // "["
+    size_t size; // to behind the "]"
+} spyi_saved_group;
+
+// The indices behind a name: [..][..]. Gives their number.
+static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDICES]) {
+    uint32_t count = 0;
+    while (*at == '[' && count < SPYI_MOST_INDICES) {
+        int open = 0;
+        char *end = at;
+        do {
+            open += (*end == '[') - (*end == ']');
+            end++;
+        } while (open && *end && *end != '\n');
+        if (open) return 0;
+        out[count].from = at;
+        out[count++].size = (size_t)(end - at);
+        at = end;
+    }
+    return count;
+}
+
+// Where the text sets the counter "[_pc_1]" to 0; NULL: it is no counter.
+static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group) {
+    static const char name[] = "[_pc_";
+    char begin[48];
+    if (strncmp(group->from, name, sizeof name - 1) || group->size < sizeof name || group->size > 20)
+        return NULL;
+    for (const char *c = group->from + sizeof name - 1; c < group->from + group->size - 1; c++)
+        if (*c < '0' || *c > '9') return NULL;
+    snprintf(begin, sizeof begin, "int %.*s = int(0);", (int)(group->size - 2), group->from + 1);
+    return strstr(body, begin);
+}
+
+static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
+    char *from = groups[0].from;
+    size_t size = (size_t)(groups[depth - 1].from + groups[depth - 1].size - from), at = 0;
+    char *copy = (char *)malloc(size);
+    if (!copy) return;
+    for (uint32_t i = depth; i-- > 0; at += groups[i].size) memcpy(copy + at, groups[i].from, groups[i].size);
+    memcpy(from, copy, size);
+    free(copy);
+}
+
+// Turns round all indices of what is called so, wherever the text has it. False: somewhere it has fewer.
+static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint32_t depth, bool turn) {
+    spyi_saved_group groups[SPYI_MOST_INDICES];
+    char text[64];
+    snprintf(text, sizeof text, "%.*s[", (int)size, name);
+    for (char *c = strstr(body, text); c; c = strstr(c + 1, text)) {
+        if (c != body && spyi_saved_letter(c[-1])) continue;
+        if (spyi_saved_groups(c + size, groups) < depth) return false;
+        if (turn) spyi_saved_turn_text(groups, depth);
+    }
+    return true;
+}
+
+bool spyi_code_order_saved_text(char *body) {
+    static const char counter[] = "[_pc_";
+    spyi_text done = { NULL, 0, 0 }; // " NAME " of each
+    bool clear = true;
+    for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
+        spyi_saved_group groups[SPYI_MOST_INDICES];
+        uint32_t depth = 0, wrong = 0, right = 0, count;
+        const char *before = NULL;
+        char *name = c, mark[64];
+        while (name > body && spyi_saved_letter(name[-1])) name--;
+        count = spyi_saved_groups(c, groups);
+        if (name == c || c - name > 48 || count < 2) continue;
+        if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;
+        for (; depth < count; depth++) {
+            const char *begin = spyi_saved_text_begin(body, &groups[depth]);
+            if (!begin) break;
+            wrong += before && before > begin;
+            right += before && before < begin;
+            before = begin;
+        }
+        snprintf(mark, sizeof mark, " %.*s ", (int)(c - name), name);
+        if (strstr(spyi_text_str(&done), mark)) continue;
+        spyi_text_add(&done, "%s", mark);
+        if (depth < count || (wrong && right)) clear = false;
+        else if (wrong)
+            clear = spyi_saved_turn_name(body, name, (size_t)(c - name), depth, false) &&
+                    spyi_saved_turn_name(body, name, (size_t)(c - name), depth, true);
+    }
+    spyi_text_free(&done);
+    return clear;
+}

@@ -1,0 +1,488 @@
+// The thread that calls libslang, and how other threads have it do so.
+//
+// libslang keeps its syntax-tree builder in a thread-local that only making a global session sets for good: on any other thread
+// spReflection_isSubType() and its sisters read through NULL (2026.12, 2026.14.1). And a call may last for ever, which nobody
+// can stop. So one thread of ours, the worker, makes the global session and all calls; others hand it tasks and wait. A caller
+// whose time is over leaves a call that lasts: the worker is lost to it, with its global session and all sessions in that, and
+// the next task gets a new worker, whose sessions are opened out of what units have stored. A lost worker that comes back
+// from libslang closes what is its own and ends.
+//
+// A task runs while its caller waits, so it may use the caller's memory. The caller leaves only between spyi_sl_begin_long()
+// and spyi_sl_end_long(), which stand around the calls that may last and find everything they need in memory of the worker's;
+// spyi_sl_end_long() does not return to a task whose caller has left.
+#include "compiler/internal.h"
+
+#include <setjmp.h>
+
+// A deep expression recurses in libslang: a nest of 10,000 brackets takes about 30 MiB. Only what is used takes memory.
+#define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
+#define SPYI_SL_QUICK_NS 2000000u   // a wait that is shorter is none: nobody is told
+#define SPYI_SL_POLL_NS 50000000u   // desc.interrupt is asked so often
+#define SPYI_SL_LINE_NS 2000000000u // until the first line in the log; the next after five times as long
+
+typedef struct spyi_sl_task { // on its caller's stack
+    void (*func)(void *context);
+    void *context;
+    bool done;
+} spyi_sl_task;
+
+struct spyi_sl_worker {
+    spyi_mutex lock;        // guards what follows, but `global`
+    spyi_signal wake, told; // to the worker, to those that wait for it
+    spyi_thread thread;
+    spyi_atomic references; // its thread's, its callers', its sessions', the library's
+    int32_t fork_count;
+    const spyi_sl_library *library;
+    spyi_sl_global *global; // the worker's thread alone
+    spyi_sl_task *task;     // NULL: none
+    bool started, ending, ended;
+    bool away;                  // in a call that may last: the caller may leave
+    bool lost;                  // the caller has left, or libslang threw: no more tasks
+    bool threw;                 // ... and the thread does not come back
+    void (*ask)(void *context); // what the caller's thread is to do for the worker; NULL: nothing
+    void *asked;
+    spyi_sl_live *closing; // sessions to be closed
+    spyi_sl_live *opening; // a session whose modules are being loaded
+    uint32_t lives;        // sessions that are open
+    jmp_buf back;          // of the task
+};
+
+// NULL, or the worker that takes tasks. Under the global lock.
+static spyi_sl_worker *spyi_sl_the_worker;
+// Set on the workers' threads.
+static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
+
+// >>what libslang throws
+
+// libslang throws through its own interface, which a C program cannot catch (`import typo; import slangpy_diff;` did). The C++
+// library then calls the terminate handler, on the thread that threw and with its stack as it was: ours takes the worker out
+// of service instead of ending the program. On all other threads it calls the handler that was there before.
+typedef void (*spyi_sl_terminate)(void);
+typedef spyi_sl_terminate (*spyi_sl_set_terminate)(spyi_sl_terminate);
+static spyi_sl_terminate spyi_sl_other_terminate;
+
+static void spyi_sl_on_terminate(void) {
+    spyi_sl_worker *w = spyi_sl_this_worker;
+    if (!w && spyi_sl_other_terminate) spyi_sl_other_terminate();
+    if (!w) abort();
+    spyi_mutex_lock(&w->lock);
+    w->lost = w->threw = true;
+    spyi_signal_all(&w->told);
+    for (;;) spyi_signal_wait(&w->wake, &w->lock); // there is nowhere to return to
+}
+
+static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
+    void *symbol = spyi_library_symbol(library->handle, "_ZSt13set_terminatePFvvE");
+    spyi_sl_set_terminate set;
+    if (!symbol) return;
+    memcpy(&set, &symbol, sizeof set);
+    spyi_sl_terminate before = set(begin ? spyi_sl_on_terminate : spyi_sl_other_terminate);
+    if (begin && before != spyi_sl_on_terminate) spyi_sl_other_terminate = before;
+    if (!begin && before != spyi_sl_on_terminate) { // somebody else's, who may call ours
+        set(before);
+        spyi_library_stay();
+    }
+}
+
+// >>the worker's side
+
+static void spyi_sl_worker_drop(spyi_sl_worker *w) {
+    if (spyi_atomic_add(&w->references, -1) > 0) return;
+    spyi_signal_destroy(&w->wake);
+    spyi_signal_destroy(&w->told);
+    spyi_mutex_destroy(&w->lock);
+    free(w);
+}
+
+static void spyi_sl_perform(spyi_sl_worker *w, spyi_sl_task *task) {
+    if (setjmp(w->back) == 0) {
+        task->func(task->context);
+    } else if (w->opening) { // nobody has that one
+        spyi_sl_live_free(w->opening);
+    }
+}
+
+// With the lock held: closes the sessions that nobody has any more.
+static void spyi_sl_close_all(spyi_sl_worker *w) {
+    while (w->closing) {
+        spyi_sl_live *live = w->closing;
+        w->closing = live->next;
+        spyi_mutex_unlock(&w->lock);
+        spyi_sl_live_free(live);
+        spyi_mutex_lock(&w->lock);
+    }
+}
+
+static void spyi_sl_work(void *arg) {
+    spyi_sl_worker *w = (spyi_sl_worker *)arg;
+    spyi_sl_global_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.structureSize = (uint32_t)sizeof desc;
+    desc.minLanguageVersion = 2025;
+    spyi_sl_this_worker = w;
+    if (w->library->slang_createGlobalSession2(&desc, &w->global) < 0) w->global = NULL;
+    spyi_mutex_lock(&w->lock);
+    w->started = true;
+    spyi_signal_all(&w->told);
+    while (w->global && !w->lost) {
+        spyi_sl_close_all(w); // gives the lock away meanwhile
+        spyi_sl_task *task = w->task;
+        if (task && !task->done) {
+            spyi_mutex_unlock(&w->lock);
+            spyi_sl_perform(w, task);
+            spyi_mutex_lock(&w->lock);
+            if (w->lost) break; // the task is gone
+            task->done = true;
+            spyi_signal_all(&w->told);
+        } else if (w->ending && !w->closing) {
+            break;
+        } else if (!w->closing) {
+            spyi_signal_wait(&w->wake, &w->lock);
+        }
+    }
+    // The last sessions of a lost worker are closed when their units are used or released.
+    for (spyi_sl_close_all(w); w->lives; spyi_sl_close_all(w)) spyi_signal_wait(&w->wake, &w->lock);
+    spyi_mutex_unlock(&w->lock);
+    if (w->global) w->global->v->release(w->global);
+    spyi_mutex_lock(&w->lock);
+    w->ended = true;
+    spyi_signal_all(&w->told);
+    spyi_mutex_unlock(&w->lock);
+    spyi_sl_worker_drop(w);
+}
+
+void spyi_sl_begin_long(void) {
+    spyi_sl_worker *w = spyi_sl_this_worker;
+    spyi_mutex_lock(&w->lock);
+    w->away = true;
+    spyi_mutex_unlock(&w->lock);
+}
+
+void spyi_sl_end_long(void) {
+    spyi_sl_worker *w = spyi_sl_this_worker;
+    spyi_mutex_lock(&w->lock);
+    w->away = false;
+    bool lost = w->lost;
+    spyi_mutex_unlock(&w->lock);
+    if (lost) longjmp(w->back, 1); // past our own frames: what they hold stays allocated
+}
+
+bool spyi_sl_come_back(bool *away) {
+    spyi_sl_worker *w = spyi_sl_this_worker;
+    spyi_mutex_lock(&w->lock);
+    bool here = !w->lost;
+    *away = w->away;
+    if (here) w->away = false;
+    spyi_mutex_unlock(&w->lock);
+    return here;
+}
+
+void spyi_sl_go_back(bool away) {
+    spyi_sl_worker *w = spyi_sl_this_worker;
+    spyi_mutex_lock(&w->lock);
+    w->away = away;
+    spyi_mutex_unlock(&w->lock);
+}
+
+void spyi_sl_on_caller(void (*func)(void *context), void *context) {
+    spyi_sl_worker *w = spyi_sl_this_worker;
+    if (!w) {
+        func(context);
+        return;
+    }
+    spyi_mutex_lock(&w->lock);
+    w->asked = context;
+    w->ask = func;
+    spyi_signal_all(&w->told);
+    while (w->ask) spyi_signal_wait(&w->wake, &w->lock);
+    spyi_mutex_unlock(&w->lock);
+}
+
+spyi_sl_global *spyi_sl_global_session(void) {
+    return spyi_sl_this_worker->global;
+}
+
+void spyi_sl_live_opened(spyi_sl_live *live) {
+    spyi_sl_worker *w = spyi_sl_this_worker;
+    live->worker = w;
+    w->opening = live;
+    spyi_atomic_add(&w->references, 1);
+    spyi_mutex_lock(&w->lock);
+    w->lives++;
+    spyi_mutex_unlock(&w->lock);
+}
+
+void spyi_sl_live_ready(void) {
+    spyi_sl_this_worker->opening = NULL;
+}
+
+void spyi_sl_live_closed(spyi_sl_live *live) {
+    spyi_sl_worker *w = live->worker;
+    if (w->opening == live) w->opening = NULL;
+    spyi_mutex_lock(&w->lock);
+    w->lives--;
+    spyi_mutex_unlock(&w->lock);
+    spyi_sl_worker_drop(w);
+}
+
+bool spyi_sl_live_is_lost(const spyi_sl_live *live) {
+    return live->worker != spyi_sl_this_worker;
+}
+
+void spyi_sl_live_close(spyi_sl_live *live) {
+    if (!live) return;
+    spyi_sl_worker *w = live->worker;
+    if (w == spyi_sl_this_worker) {
+        spyi_sl_live_free(live);
+    } else if (w->fork_count == spyi_fork_count()) { // else it is the parent's, and so is its lock
+        spyi_mutex_lock(&w->lock);
+        live->next = w->closing;
+        w->closing = live;
+        spyi_signal_all(&w->wake);
+        spyi_mutex_unlock(&w->lock);
+    }
+}
+
+// >>the callers' side
+
+// Until the thread has ended, or threw and never will.
+static void spyi_sl_worker_end(spyi_sl_worker *w) {
+    spyi_mutex_lock(&w->lock);
+    while (!w->ended && !w->threw) spyi_signal_wait(&w->told, &w->lock);
+    bool threw = w->threw;
+    spyi_mutex_unlock(&w->lock);
+    if (threw) spyi_thread_detach(&w->thread);
+    else spyi_thread_join(&w->thread);
+}
+
+static spyi_sl_worker *spyi_sl_worker_start(const spyi_sl_library *library) {
+    spyi_sl_worker *w = (spyi_sl_worker *)calloc(1, sizeof *w);
+    if (!w) return NULL;
+    spyi_mutex_init(&w->lock);
+    spyi_signal_init(&w->wake);
+    spyi_signal_init(&w->told);
+    w->library = library;
+    w->fork_count = spyi_fork_count();
+    spyi_atomic_store(&w->references, 2);
+    spyi_sl_catch(library, true);
+    if (!spyi_thread_start_deep(&w->thread, spyi_sl_work, w, SPYI_SL_STACK_BYTES)) {
+        spyi_sl_worker_drop(w);
+        spyi_sl_worker_drop(w);
+        return NULL;
+    }
+    spyi_mutex_lock(&w->lock);
+    while (!w->started && !w->lost) spyi_signal_wait(&w->told, &w->lock);
+    bool good = w->global && !w->lost;
+    spyi_mutex_unlock(&w->lock);
+    if (good) return w;
+    spyi_sl_worker_end(w);
+    spyi_sl_worker_drop(w);
+    return NULL;
+}
+
+bool spyi_sl_worker_hire(const spyi_sl_library *library) {
+    if (!spyi_sl_the_worker) spyi_sl_the_worker = spyi_sl_worker_start(library);
+    return spyi_sl_the_worker != NULL;
+}
+
+void spyi_sl_worker_dismiss(void) {
+    spyi_sl_worker *w = spyi_sl_the_worker;
+    spyi_sl_the_worker = NULL;
+    if (!w) return;
+    spyi_mutex_lock(&w->lock);
+    w->ending = true;
+    spyi_signal_all(&w->wake);
+    spyi_mutex_unlock(&w->lock);
+    spyi_sl_worker_end(w);
+    spyi_sl_catch(w->library, false);
+    spyi_sl_worker_drop(w);
+}
+
+void spyi_sl_worker_forget(void) {
+    spyi_sl_the_worker = NULL;
+}
+
+// What a waiting caller has found out so far.
+typedef struct spyi_sl_wait {
+    spyi_context *ctx;
+    const char *what;
+    uint64_t began, next_line; // ns
+    bool quiet;                // nobody would hear why: desc.interrupt is not asked
+    bool blocked, interrupted, late;
+} spyi_sl_wait;
+
+static bool spyi_sl_gives_up(const spyi_sl_wait *wait) {
+    return wait->interrupted || wait->late;
+}
+
+// Between two looks, without the lock: the log, the interrupt and the limit.
+static void spyi_sl_look_round(spyi_sl_wait *wait) {
+    spyi_context *ctx = wait->ctx;
+    uint64_t waited = spyi_time_ns() - wait->began;
+    double s = (double)waited * 1e-9;
+    if (!wait->blocked) spyi_block(ctx, true);
+    wait->blocked = true;
+    if (waited >= wait->next_line) {
+        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; the Slang compiler is still at it", wait->what,
+                  s);
+        wait->next_line *= 5;
+    }
+    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))
+        wait->interrupted = true;
+    if (ctx->compile_timeout_s > 0 && s >= ctx->compile_timeout_s) wait->late = true;
+}
+
+// With the lock held, which is given away meanwhile: until the worker says something, or it is time to look round.
+static void spyi_sl_wait_once(spyi_sl_worker *w, spyi_sl_wait *wait) {
+    uint64_t ns = wait->blocked ? SPYI_SL_POLL_NS : SPYI_SL_QUICK_NS;
+    if (spyi_signal_wait_ns(&w->told, &w->lock, ns)) return;
+    spyi_mutex_unlock(&w->lock);
+    spyi_sl_look_round(wait);
+    spyi_mutex_lock(&w->lock);
+}
+
+// With the lock held: hands the task over and waits until it is done, or it is left, or the worker is lost.
+static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wait *wait) {
+    w->task = task;
+    spyi_signal_all(&w->wake);
+    while (!task->done && !w->lost && !(w->away && spyi_sl_gives_up(wait))) {
+        if (w->ask) {
+            spyi_mutex_unlock(&w->lock);
+            w->ask(w->asked);
+            spyi_mutex_lock(&w->lock);
+            w->ask = NULL;
+            spyi_signal_all(&w->wake);
+        } else {
+            spyi_sl_wait_once(w, wait);
+        }
+    }
+    w->task = NULL;
+    if (!task->done) w->lost = true;
+    spyi_signal_all(&w->told); // to those whose turn comes
+}
+
+static spy_status spyi_sl_say_left(const spyi_sl_wait *wait, bool threw, bool began, spyi_text *error) {
+    double s = (double)(spyi_time_ns() - wait->began) * 1e-9;
+    if (threw)
+        spyi_text_add(error, "%s: the Slang compiler threw an exception, which is a fault of its own",
+                      wait->what);
+    else if (wait->interrupted) spyi_text_add(error, "%s: interrupted after %.1f s", wait->what, s);
+    else
+        spyi_text_add(error, "%s: not done after %.1f s; desc.compile_timeout_s allows %g", wait->what, s,
+                      wait->ctx->compile_timeout_s);
+    if (began)
+        spyi_logf(wait->ctx, SPY_LOG_WARNING,
+                  "%s: the Slang compiler is left %s, with about 150 MB of memory; the next compile opens it "
+                  "again",
+                  wait->what, threw ? "as its exception found it" : "to itself until it is done");
+    return threw ? SPY_ERROR_COMPILE : wait->interrupted ? SPY_ERROR_INTERRUPTED : SPY_ERROR_TIMEOUT;
+}
+
+// Takes the worker out of service. A thread that is still in libslang needs our code when it comes back.
+static void spyi_sl_worker_lose(spyi_sl_worker *w) {
+    spyi_global_lock();
+    bool mine = spyi_sl_the_worker == w;
+    if (mine) spyi_sl_the_worker = NULL;
+    spyi_global_unlock();
+    if (!mine) return;
+    spyi_library_stay();
+    spyi_thread_detach(&w->thread);
+    spyi_sl_worker_drop(w);
+}
+
+static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const char *what,
+                                          spyi_text *error) {
+    spyi_sl_worker *w = NULL;
+    bool forked = library->fork_count != spyi_fork_count();
+    if (!forked) {
+        spyi_global_lock();
+        if (spyi_sl_worker_hire(library)) w = spyi_sl_the_worker;
+        if (w) spyi_atomic_add(&w->references, 1);
+        spyi_global_unlock();
+    }
+    if (!w)
+        spyi_text_add(error,
+                      forked
+                          ? "%s: the Slang compiler was opened before fork(), by the parent process; make a "
+                            "device in the child"
+                          : "%s: the Slang compiler cannot be opened again",
+                      what);
+    return w;
+}
+
+spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context), void *context,
+                       spyi_text *error) {
+    if (spyi_sl_this_worker) {
+        func(context);
+        return SPY_OK;
+    }
+    spyi_text ignored = { NULL, 0, 0 };
+    spyi_sl_wait wait;
+    memset(&wait, 0, sizeof wait);
+    wait.ctx = compiler->ctx;
+    wait.what = what;
+    wait.quiet = !error;
+    if (!error) error = &ignored;
+    wait.began = spyi_time_ns();
+    wait.next_line = SPYI_SL_LINE_NS;
+    spyi_sl_task task;
+    task.func = func;
+    task.context = context;
+    task.done = false;
+    spy_status status = SPY_OK;
+    while (status == SPY_OK && !task.done) {
+        spyi_sl_worker *w = spyi_sl_worker_now(compiler->library, what, error);
+        if (!w) {
+            status = SPY_ERROR_NO_COMPILER;
+            break;
+        }
+        spyi_mutex_lock(&w->lock);
+        while (w->task && !w->lost && !spyi_sl_gives_up(&wait)) spyi_sl_wait_once(w, &wait);
+        bool began = !w->task && !w->lost;
+        if (began) spyi_sl_hand_over(w, &task, &wait);
+        bool lost = w->lost, threw = began && w->threw;
+        spyi_mutex_unlock(&w->lock);
+        if (lost) spyi_sl_worker_lose(w);
+        if (!task.done && (threw || spyi_sl_gives_up(&wait)))
+            status = spyi_sl_say_left(&wait, threw, began, error);
+        spyi_sl_worker_drop(w);
+    }
+    if (wait.blocked) spyi_block(compiler->ctx, false);
+    if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
+    spyi_text_free(&ignored);
+    return status;
+}
+
+typedef struct spyi_sl_question {
+    spyi_unit *unit;
+    size_t kib;
+    void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context);
+    void *context;
+    bool asked;
+} spyi_sl_question;
+
+static void spyi_sl_ask_task(void *context) {
+    spyi_sl_question *q = (spyi_sl_question *)context;
+    spyi_sl_live *live = spyi_sl_live_of(q->unit, q->kib);
+    if (!live) return;
+    q->asked = true;
+    q->func(q->unit, live, q->context);
+}
+
+spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
+                       void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context), void *context,
+                       spyi_text *error) {
+    spyi_sl_question q;
+    q.unit = unit;
+    q.kib = kib;
+    q.func = func;
+    q.context = context;
+    q.asked = false;
+    spy_status status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error);
+    if (status != SPY_OK || q.asked) return status;
+    if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
+    else
+        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what,
+                  unit->name);
+    return SPY_ERROR_COMPILE;
+}
