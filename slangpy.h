@@ -24405,6 +24405,10 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
         types[p] = signature->params[p].type;
         open = open || (of_param[p] >= 0 && spyi_is_open(types[p]));
     }
+    // libslang keeps what it is asked of a generic function of its own beyond the session whose types it was asked with, and
+    // later crashes at them; so the user's overloads stand alone.
+    if (good && open && signature->built_in)
+        good = spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "Slang's own generic overloads are not looked at beside the module's");
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
     } else if (good) {
