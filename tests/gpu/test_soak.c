@@ -230,13 +230,16 @@ static bool use_device(size_t i) {
 // Devices come and go: nothing of one stays when it is released.
 static void test_devices(void **state) {
     (void)state;
-    size_t count = test_count(300), before = 0, resident = 0;
+    // The thread of the compiler ends after a device has gone, and malloc gives its memory back when it pleases: a single look
+    // swings by 60 MiB. The least of the second third and the least of the last are compared.
+    size_t count = test_count(300), before = 0, resident = SIZE_MAX, end = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
-        if (i == count / 3) before = memory_live(), resident = memory_resident();
+        if (i == count / 3) before = memory_live();
         if (!use_device(i)) skip();
+        size_t now = memory_resident(), *least = i >= 2 * count / 3 ? &end : i >= count / 3 ? &resident : NULL;
+        if (least && now < *least) *least = now;
     }
-    size_t end = memory_resident();
-    print_message("%zu devices: %.1f MiB resident after a third, %.1f at the end\n", count, (double)resident / 1048576, (double)end / 1048576);
+    print_message("%zu devices: at least %.1f MiB resident in the second third, %.1f in the last\n", count, (double)resident / 1048576, (double)end / 1048576);
     judge_release(before);
     assert_true(end <= resident + (8u << 20));
 }

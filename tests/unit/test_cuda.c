@@ -405,7 +405,7 @@ static void test_descs(void **state) {
     assert_int_equal(last.param_count, 1);
     assert_int_equal(last.params[0], 0);
     assert_int_equal(last.group[0] * last.group[1] * last.group[2], 256);
-    has(last.text, "__global__ void spyi_kernel(SpyiBlock_0 spyi_0)");
+    has(last.text, "__global__ void spyi_kernel(SpyiBlock_0 spyi_block_0)");
     has(last.text, "float4");
     assert_null(strstr(last.text, "SLANG_globalParams"));
     memcpy(&address, last.block, 8);
