@@ -494,7 +494,7 @@ static bool spyp_outwait(spyp_device *d) {
     d->what = "Device";
     spyp_wait(d);
     bool left = PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.error);
-    if (left) PyErr_WriteUnraisable((PyObject *)Py_TYPE(d));
+    if (left) PyErr_WriteUnraisable((PyObject *)Py_TYPE((PyObject *)d));
     else PyErr_Clear(); // what fails is the device's business
     PyErr_Restore(type, value, trace);
     return !left;

@@ -8,9 +8,9 @@ import slangpy as spy
 
 SOURCE = """
 import slangpy;
-public static const int COUNT = 5;
-public static const float SCALE = 1.5;
-public static const bool FLAG = true;
+static const int COUNT = 5;
+static const float SCALE = 1.5;
+static const bool FLAG = true;
 static int counter;
 float add(float a, float b) { return a + b; }
 float add(float3 a, float3 b) { return a.x + b.x; }

@@ -130,8 +130,9 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
                                             &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    // The layout of an entry point that is still generic is asked for in vain: libslang throws.
-    bool open = entry && entry->v->getSpecializationParamCount(entry) > 0;
+    // The layout of an entry point that is still generic is asked for in vain: libslang throws. One whose arguments stand in
+    // its name ("fill<float>") has them, though libslang counts its parameters as before.
+    bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
     spyi_sl_layout *layout = entry && !open ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
     spyi_sl_blob_free(&diagnostics);
     if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
