@@ -314,7 +314,7 @@ def test_interrupt_compile_exit():
     code, out, err, took = interrupted(ENDLESS + """
         m.endless.bwds(x, _result=y)
     """, "compiling", 1)
-    assert code == -signal.SIGINT and "KeyboardInterrupt" in err and took < 3, (code, out, err, took)
+    assert code == -signal.SIGINT and "KeyboardInterrupt" in err and took < 15, (code, out, err, took)
 
 
 def test_compile_timeout():
@@ -338,7 +338,7 @@ def test_interrupt_exit():
         d.flush()
         print("ending", flush=True)
     """, "ending", 0.5)
-    assert took < 3, (code, out, err, took)  # 1 s on a machine that has time; the work is a minute
+    assert took < 15, (code, out, err, took)  # 1 s on a machine that has time; the work is a minute
 
 
 # >>long runs
