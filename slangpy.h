@@ -12451,7 +12451,7 @@ static bool spyi_sl_derivative_known(const spyi_unit *unit, uint64_t query) {
 
 static void spyi_sl_derivative_keep(spyi_unit *unit, uint64_t query) {
     uint64_t *kept =
-        (uint64_t *)realloc(unit->derivatives, (unit->derivative_count + 1u) * sizeof *unit->derivatives);
+        (uint64_t *)spyi_realloc(unit->derivatives, (unit->derivative_count + 1u) * sizeof *unit->derivatives);
     if (!kept) return; // it is asked again
     kept[unit->derivative_count++] = query;
     unit->derivatives = kept;
@@ -15899,6 +15899,9 @@ SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread 
 // relied on in between but the module, plans (call/), and what the caller has retained itself. Linked modules are
 // counted in their `users` by the caller.
 SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module);
+// Likewise, to make what `work` and the bytes at `key` stand for: spyi_is_under_way() finds it meanwhile.
+SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
+                                   const void *work, const void *key, size_t key_size);
 SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
 // The two halves of that, for work on another thread: both inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
@@ -15909,8 +15912,8 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
                              size_t key_size);
 // Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
-// found that it must wait.
-SPYI_FN void spyi_await(spy_device *device, int32_t seen);
+// found that it must wait. The code and the plans of `module` stay meanwhile; it may be NULL.
+SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
 SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit); // releases it, now or later, without waiting
 SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // these, now; NULL: none
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
@@ -18331,7 +18334,6 @@ static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_
     const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
     spy_module *asked = module && module->device == device ? desc->module : NULL;
     spyi_outside outside;
-    memset(&outside, 0, sizeof outside);
     if (asked) spyi_step_out(device, &outside, asked); // a struct's is asked of the compiler
     const spyi_type *type = spyi_differential(device->types, asked ? asked->unit : NULL, tensor->type);
     if (asked) spyi_step_in(device, &outside);
@@ -20004,7 +20006,6 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.trusted = desc->trust_precompiled;
         unit.options = desc->options;
         spyi_outside outside;
-        memset(&outside, 0, sizeof outside);
         for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
         spyi_step_out(device, &outside, NULL);
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
@@ -20039,7 +20040,6 @@ void spy_release_module(spy_module *module) {
 
 static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
     spyi_outside outside;
-    memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
     uint32_t failed = spyi_failed_allocations();
     bool good = spyi_unit_serialize(module->unit, bytes) && spyi_failed_allocations() == failed;
@@ -20101,7 +20101,6 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     spyi_overloads overloads = { NULL, 0, false };
     spyi_outside outside;
     spy_function *found = NULL;
-    memset(&outside, 0, sizeof outside);
     uint32_t failed = spyi_failed_allocations();
     spyi_step_out(device, &outside, module);
     spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
@@ -20194,7 +20193,6 @@ spy_module *spy_function_module(const spy_function *function) {
 
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name) {
     spyi_outside outside;
-    memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
     const spyi_type *type = spyi_unit_find_type(module->unit, name);
     spyi_step_in(module->object.device, &outside);
@@ -20948,7 +20946,6 @@ static spyi_declarations *spyi_reflected(spy_module *module, const char *functio
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
     now = (spyi_reflection *)spyi_calloc(1, sizeof *now);
     spyi_outside outside;
-    memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
     if (now) now->declarations = spyi_unit_declare(module->unit);
     uint32_t serial = spyi_unit_serial(module->unit);
@@ -21115,7 +21112,6 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     bool implements = of && of->kind == SPY_TYPE_INTERFACE;
     if (implements) {
         spyi_outside outside;
-        memset(&outside, 0, sizeof outside);
         spyi_step_out(module->object.device, &outside, module);
         implements = spyi_unit_conforms(module->unit, asked, wanted->name);
         spyi_step_in(module->object.device, &outside);
@@ -21368,7 +21364,6 @@ static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root
 static void spyi_reload_start(spyi_reload_job *job, bool background) {
     spy_device *device = job->device;
     spyi_atomic_store(&job->finished, 0);
-    memset(&job->outside, 0, sizeof job->outside);
     job->dropped = device->dropped_units;
     device->dropped_units = NULL;
     device->reload_job = job;
@@ -21506,14 +21501,9 @@ static void spyi_reload_next(spyi_reload_run *run, bool background) {
 static void spyi_reload_finish_job(spyi_reload_run *run) {
     spy_device *device = run->device;
     for (;;) {
-        spyi_outside waiting;
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!device->reload_job || spyi_reload_collect(run, false)) return;
-        memset(&waiting, 0, sizeof waiting);
-        waiting.thread = spyi_thread_id();
-        spyi_outside_begin(device, &waiting, NULL);
-        spyi_await(device, seen);
-        spyi_outside_end(device, &waiting);
+        spyi_await_outside(device, NULL, seen);
     }
 }
 
@@ -21525,15 +21515,10 @@ static void spyi_reload_finish_all(spyi_reload_run *run) {
 // Leaves the device until the prepared calls have their new code.
 static void spyi_reload_await_prepared(spy_device *device) {
     for (;;) {
-        spyi_outside waiting;
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         spyi_prepared_collect(device);
         if (!spyi_prepared_renewing(device)) return;
-        memset(&waiting, 0, sizeof waiting);
-        waiting.thread = spyi_thread_id();
-        spyi_outside_begin(device, &waiting, NULL);
-        spyi_await(device, seen);
-        spyi_outside_end(device, &waiting);
+        spyi_await_outside(device, NULL, seen);
     }
 }
 
@@ -21752,7 +21737,7 @@ SPYI_FN void spyi_leave(const void *object) {
 // >>work outside of the device
 
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {
-    outside->previous = NULL;
+    memset(outside, 0, sizeof *outside);
     outside->next = device->outside;
     if (outside->next) outside->next->previous = outside;
     device->outside = outside;
@@ -21782,13 +21767,21 @@ SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped) {
     }
 }
 
-SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
+SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
+                                   const void *work, const void *key, size_t key_size) {
     spyi_dropped_unit *dropped = device->dropped_units;
     device->dropped_units = NULL;
-    outside->thread = spyi_thread_id();
     spyi_outside_begin(device, outside, module);
+    outside->thread = spyi_thread_id();
+    outside->work = work;
+    outside->key = key;
+    outside->key_size = key_size;
     spyi_leave(device);
     spyi_release_units(&device->ctx, dropped);
+}
+
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
+    spyi_step_out_to_make(device, outside, module, NULL, NULL, 0);
 }
 
 static void spyi_come_back(spy_device *device) {
@@ -21801,8 +21794,16 @@ SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside) {
     spyi_outside_end(device, outside);
 }
 
-SPYI_FN void spyi_await(spy_device *device, int32_t seen) {
+static void spyi_await(spy_device *device, int32_t seen) {
     spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
+}
+
+SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen) {
+    spyi_outside waiting;
+    spyi_outside_begin(device, &waiting, module);
+    waiting.thread = spyi_thread_id();
+    spyi_await(device, seen);
+    spyi_outside_end(device, &waiting);
 }
 
 SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size) {
@@ -21813,15 +21814,10 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 
 SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
                              size_t key_size) {
-    spyi_outside waiting;
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!spyi_is_under_way(device, work, key, key_size)) return;
-        memset(&waiting, 0, sizeof waiting);
-        waiting.thread = spyi_thread_id();
-        spyi_outside_begin(device, &waiting, module); // the module's code and its plans stay
-        spyi_await(device, seen);
-        spyi_outside_end(device, &waiting);
+        spyi_await_outside(device, module, seen);
     }
 }
 
@@ -28328,10 +28324,7 @@ SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, co
                                 const void *key, size_t key_size) {
     spy_device *device = function->object.device;
     if (!spyi_values_aside(device, o)) return false;
-    o->outside.work = work;
-    o->outside.key = key;
-    o->outside.key_size = key_size;
-    spyi_step_out(device, &o->outside, function->module);
+    spyi_step_out_to_make(device, &o->outside, function->module, work, key, key_size);
     return true;
 }
 
@@ -31488,7 +31481,6 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_entry entry;
     spyi_outside outside;
     memset(&entry, 0, sizeof entry);
-    memset(&outside, 0, sizeof outside);
     spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
@@ -31796,7 +31788,6 @@ static void spyi_prepare_thread(void *user) {
 // Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
 static bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
-    memset(&p->outside, 0, sizeof p->outside);
     spyi_atomic_store(&p->finished, 0);
     spyi_outside_begin(p->object.device, &p->outside, p->function->module);
     p->running = spyi_thread_start(&p->thread, spyi_prepare_thread, p);
@@ -31862,7 +31853,6 @@ static void spyi_prepare_join(spy_prepared *p) {
 // Leaves the device until the thread has finished, then joins it.
 static void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    spyi_outside waiting;
     if (p->queued) { // it is wanted now
         p->queued = false;
         (void)spyi_prepare_start(p);
@@ -31871,11 +31861,7 @@ static void spyi_prepare_wait(spy_prepared *p) {
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!p->running || spyi_atomic_load(&p->finished)) break;
-        memset(&waiting, 0, sizeof waiting);
-        waiting.thread = spyi_thread_id();
-        spyi_outside_begin(device, &waiting, NULL);
-        spyi_await(device, seen);
-        spyi_outside_end(device, &waiting);
+        spyi_await_outside(device, NULL, seen);
     }
     spyi_prepare_join(p);
     spyi_object_release(&p->object);

@@ -55,10 +55,7 @@ SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, co
                                 const void *key, size_t key_size) {
     spy_device *device = function->object.device;
     if (!spyi_values_aside(device, o)) return false;
-    o->outside.work = work;
-    o->outside.key = key;
-    o->outside.key_size = key_size;
-    spyi_step_out(device, &o->outside, function->module);
+    spyi_step_out_to_make(device, &o->outside, function->module, work, key, key_size);
     return true;
 }
 

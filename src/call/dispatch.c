@@ -8,7 +8,6 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_entry entry;
     spyi_outside outside;
     memset(&entry, 0, sizeof entry);
-    memset(&outside, 0, sizeof outside);
     spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);

@@ -168,7 +168,6 @@ static void spyi_prepare_thread(void *user) {
 // Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
 static bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
-    memset(&p->outside, 0, sizeof p->outside);
     spyi_atomic_store(&p->finished, 0);
     spyi_outside_begin(p->object.device, &p->outside, p->function->module);
     p->running = spyi_thread_start(&p->thread, spyi_prepare_thread, p);
@@ -234,7 +233,6 @@ static void spyi_prepare_join(spy_prepared *p) {
 // Leaves the device until the thread has finished, then joins it.
 static void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    spyi_outside waiting;
     if (p->queued) { // it is wanted now
         p->queued = false;
         (void)spyi_prepare_start(p);
@@ -243,11 +241,7 @@ static void spyi_prepare_wait(spy_prepared *p) {
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!p->running || spyi_atomic_load(&p->finished)) break;
-        memset(&waiting, 0, sizeof waiting);
-        waiting.thread = spyi_thread_id();
-        spyi_outside_begin(device, &waiting, NULL);
-        spyi_await(device, seen);
-        spyi_outside_end(device, &waiting);
+        spyi_await_outside(device, NULL, seen);
     }
     spyi_prepare_join(p);
     spyi_object_release(&p->object);

@@ -150,7 +150,7 @@ SPYI_FN void spyi_leave(const void *object) {
 // >>work outside of the device
 
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {
-    outside->previous = NULL;
+    memset(outside, 0, sizeof *outside);
     outside->next = device->outside;
     if (outside->next) outside->next->previous = outside;
     device->outside = outside;
@@ -180,13 +180,21 @@ SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped) {
     }
 }
 
-SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
+SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
+                                   const void *work, const void *key, size_t key_size) {
     spyi_dropped_unit *dropped = device->dropped_units;
     device->dropped_units = NULL;
-    outside->thread = spyi_thread_id();
     spyi_outside_begin(device, outside, module);
+    outside->thread = spyi_thread_id();
+    outside->work = work;
+    outside->key = key;
+    outside->key_size = key_size;
     spyi_leave(device);
     spyi_release_units(&device->ctx, dropped);
+}
+
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
+    spyi_step_out_to_make(device, outside, module, NULL, NULL, 0);
 }
 
 static void spyi_come_back(spy_device *device) {
@@ -199,8 +207,16 @@ SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside) {
     spyi_outside_end(device, outside);
 }
 
-SPYI_FN void spyi_await(spy_device *device, int32_t seen) {
+static void spyi_await(spy_device *device, int32_t seen) {
     spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
+}
+
+SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen) {
+    spyi_outside waiting;
+    spyi_outside_begin(device, &waiting, module);
+    waiting.thread = spyi_thread_id();
+    spyi_await(device, seen);
+    spyi_outside_end(device, &waiting);
 }
 
 SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size) {
@@ -211,15 +227,10 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 
 SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
                              size_t key_size) {
-    spyi_outside waiting;
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!spyi_is_under_way(device, work, key, key_size)) return;
-        memset(&waiting, 0, sizeof waiting);
-        waiting.thread = spyi_thread_id();
-        spyi_outside_begin(device, &waiting, module); // the module's code and its plans stay
-        spyi_await(device, seen);
-        spyi_outside_end(device, &waiting);
+        spyi_await_outside(device, module, seen);
     }
 }
 

@@ -223,6 +223,9 @@ SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread 
 // relied on in between but the module, plans (call/), and what the caller has retained itself. Linked modules are
 // counted in their `users` by the caller.
 SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module);
+// Likewise, to make what `work` and the bytes at `key` stand for: spyi_is_under_way() finds it meanwhile.
+SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
+                                   const void *work, const void *key, size_t key_size);
 SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
 // The two halves of that, for work on another thread: both inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
@@ -233,8 +236,8 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
                              size_t key_size);
 // Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
-// found that it must wait.
-SPYI_FN void spyi_await(spy_device *device, int32_t seen);
+// found that it must wait. The code and the plans of `module` stay meanwhile; it may be NULL.
+SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
 SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit); // releases it, now or later, without waiting
 SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // these, now; NULL: none
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.

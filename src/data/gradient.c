@@ -74,7 +74,6 @@ static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_
     const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
     spy_module *asked = module && module->device == device ? desc->module : NULL;
     spyi_outside outside;
-    memset(&outside, 0, sizeof outside);
     if (asked) spyi_step_out(device, &outside, asked); // a struct's is asked of the compiler
     const spyi_type *type = spyi_differential(device->types, asked ? asked->unit : NULL, tensor->type);
     if (asked) spyi_step_in(device, &outside);

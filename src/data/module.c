@@ -111,7 +111,6 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.trusted = desc->trust_precompiled;
         unit.options = desc->options;
         spyi_outside outside;
-        memset(&outside, 0, sizeof outside);
         for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
         spyi_step_out(device, &outside, NULL);
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
@@ -146,7 +145,6 @@ void spy_release_module(spy_module *module) {
 
 static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
     spyi_outside outside;
-    memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
     uint32_t failed = spyi_failed_allocations();
     bool good = spyi_unit_serialize(module->unit, bytes) && spyi_failed_allocations() == failed;
@@ -208,7 +206,6 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     spyi_overloads overloads = { NULL, 0, false };
     spyi_outside outside;
     spy_function *found = NULL;
-    memset(&outside, 0, sizeof outside);
     uint32_t failed = spyi_failed_allocations();
     spyi_step_out(device, &outside, module);
     spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
@@ -301,7 +298,6 @@ spy_module *spy_function_module(const spy_function *function) {
 
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name) {
     spyi_outside outside;
-    memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
     const spyi_type *type = spyi_unit_find_type(module->unit, name);
     spyi_step_in(module->object.device, &outside);

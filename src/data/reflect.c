@@ -22,7 +22,6 @@ static spyi_declarations *spyi_reflected(spy_module *module, const char *functio
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
     now = (spyi_reflection *)spyi_calloc(1, sizeof *now);
     spyi_outside outside;
-    memset(&outside, 0, sizeof outside);
     spyi_step_out(module->object.device, &outside, module);
     if (now) now->declarations = spyi_unit_declare(module->unit);
     uint32_t serial = spyi_unit_serial(module->unit);
@@ -189,7 +188,6 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     bool implements = of && of->kind == SPY_TYPE_INTERFACE;
     if (implements) {
         spyi_outside outside;
-        memset(&outside, 0, sizeof outside);
         spyi_step_out(module->object.device, &outside, module);
         implements = spyi_unit_conforms(module->unit, asked, wanted->name);
         spyi_step_in(module->object.device, &outside);

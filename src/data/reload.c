@@ -238,7 +238,6 @@ static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root
 static void spyi_reload_start(spyi_reload_job *job, bool background) {
     spy_device *device = job->device;
     spyi_atomic_store(&job->finished, 0);
-    memset(&job->outside, 0, sizeof job->outside);
     job->dropped = device->dropped_units;
     device->dropped_units = NULL;
     device->reload_job = job;
@@ -376,14 +375,9 @@ static void spyi_reload_next(spyi_reload_run *run, bool background) {
 static void spyi_reload_finish_job(spyi_reload_run *run) {
     spy_device *device = run->device;
     for (;;) {
-        spyi_outside waiting;
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!device->reload_job || spyi_reload_collect(run, false)) return;
-        memset(&waiting, 0, sizeof waiting);
-        waiting.thread = spyi_thread_id();
-        spyi_outside_begin(device, &waiting, NULL);
-        spyi_await(device, seen);
-        spyi_outside_end(device, &waiting);
+        spyi_await_outside(device, NULL, seen);
     }
 }
 
@@ -395,15 +389,10 @@ static void spyi_reload_finish_all(spyi_reload_run *run) {
 // Leaves the device until the prepared calls have their new code.
 static void spyi_reload_await_prepared(spy_device *device) {
     for (;;) {
-        spyi_outside waiting;
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         spyi_prepared_collect(device);
         if (!spyi_prepared_renewing(device)) return;
-        memset(&waiting, 0, sizeof waiting);
-        waiting.thread = spyi_thread_id();
-        spyi_outside_begin(device, &waiting, NULL);
-        spyi_await(device, seen);
-        spyi_outside_end(device, &waiting);
+        spyi_await_outside(device, NULL, seen);
     }
 }
 
