@@ -13,7 +13,7 @@ import pytest
 
 import slangpy as spy
 from test_errors import fails
-from test_threads import run_script
+from test_threads import run_script, slow_work
 
 SOURCE = """
 import slangpy;
@@ -121,7 +121,7 @@ def test_dicts_with_other_keys(m, device):
 
 
 def test_dicts_that_change(m, device):
-    """22: fields are those that the dict had, whatever its values do to it."""
+    """22: a dict is read once; values that change the dict while they are converted do not change the argument."""
     def value(target):
         return {"a": Runs(lambda: (target.clear(), target.update({"x%d" % i: 1 for i in range(200)}))), "".join(["b"]): 2.0}
 
@@ -565,22 +565,7 @@ def test_classes_that_lie(m):
 @pytest.mark.parametrize("ending", ["d.wait()", "with d: d.wait()", "time.sleep(30)"])
 def test_interrupt_at_the_end(ending):
     """27: Ctrl-C during a long kernel at the end of a program: it leaves within a second."""
-    p = run_script("""
-        import time
-        import slangpy as spy
-        d = spy.create_device()
-        m = spy.Module.load_from_source(d, "slow", "float slow(float x, int n) { for (int i = 0; i < n; i++) x = sin(x) + 1.0001; return x; }")
-        x = spy.Tensor.zeros(d, (100000,))
-        m.slow(x, 10, _result=x)
-        d.wait()
-        n = 1000
-        while True:  # about eight seconds of work, whatever the machine
-            start = time.monotonic()
-            m.slow(x, n, _result=x)
-            d.wait()
-            took = time.monotonic() - start
-            if took > 0.05: break
-            n *= 4
+    p = run_script(slow_work(0.05) + """
         for _ in range(int(8 / took) + 1): m.slow(x, n, _result=x)
         print("at the end", flush=True)
         %s
