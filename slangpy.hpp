@@ -340,7 +340,7 @@ class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_
         spy_tensor_print(raw_, text.data(), text.size() + 1);
         return text;
     }
-    // The gradient; empty when there is none.
+    // The tensor that holds this tensor's gradient; an empty handle when the tensor has no gradient.
     tensor grad() const {
         return borrowed(spy_tensor_grad(raw_));
     }
@@ -653,7 +653,7 @@ class module : public detail::shared_handle<spy_module, spy_release_module, spy_
     using shared_handle::shared_handle;
     module(spy_module *raw, const device &of);
 
-    // A function by its name; empty if there is none.
+    // Finds a function of the module by its name; an empty handle when the module has no such function.
     function find(const char *name) const;
     function operator[](const char *name) const;
     bool has_type(const char *name) const {

@@ -25,7 +25,7 @@ static void check_vk(VkResult result, const char *what) {
 }
 
 // clang-format off: Vulkan's descs are shorter this way
-// 1. Optional extensions make kernels faster: the engine takes those that the device has.
+// 1. Optional extensions make kernels faster. The engine enables each optional extension that the device has.
 static uint32_t find_extensions(VkPhysicalDevice adapter, const spy_vk_requirements *needs, const char **names) {
     VkExtensionProperties found[512];
     uint32_t found_count = 512, count = 0;

@@ -322,8 +322,8 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
 
 // >>building and running
 
-// A keyword that begins as ours do, is none of them, and that no parameter is called by: TypeError when one of ours is near. -1
-// with an error.
+// A keyword argument whose name begins like the options of a call ("_result"), but is no option and no parameter of the function.
+// Raises TypeError when its name is near an option's name. Returns -1 with an error, 0 otherwise.
 static int spyp_check_keyword(const spyp_call *call, PyObject *name, const char *text) {
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl))
         if (spyp_parameter_type(call->function, decl, text, SPYP_NO_PARAMETER)) return 0;

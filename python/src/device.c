@@ -395,7 +395,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     return (PyObject *)d;
 }
 
-// All of them are called, whatever they raise: *error gets the first one's exception, the others are printed.
+// Calls every close callback, also after one has raised. *error gets the first exception; later exceptions are printed.
 static void spyp_call_close_callbacks(spyp_device *d, PyObject **error) {
     PyObject *callbacks = d->close_callbacks;
     d->close_callbacks = NULL;

@@ -189,7 +189,7 @@ static int spyp_pair_field(spyp_call *call, PyObject *primal, PyObject *grad, sp
     return spyp_join(call, &value, &gradient, arg);
 }
 
-// The number of `key` among those of a dict's items; -1: it is none.
+// `items` is a dict's (key, value, key, value ...). Returns the index of the pair whose key equals `key`, or -1 when no pair has it.
 static Py_ssize_t spyp_key_position(PyObject *items, PyObject *key) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(items) / 2; i++) {
         PyObject *other = PyTuple_GetItem(items, 2 * i);

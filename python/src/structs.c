@@ -5,7 +5,8 @@
 
 // >>what is expected
 
-// The type of a part of `type`, which the chain of steps leads to from its outermost one; NULL: there is none.
+// Follows the chain of steps, the outermost step first, from `type` into its fields and elements. Returns the type of the part
+// that the chain ends at, or NULL when `type` has no such part.
 static const spy_type_info *spyp_step_into(const spy_type_info *type, const spyp_step *step) {
     if (step && step->up) type = spyp_step_into(type, step->up);
     if (!step || !type) return type;

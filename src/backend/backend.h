@@ -59,8 +59,8 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t
-        size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
+    // At most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it.
+    uint32_t size;
 } spyi_uniform;
 
 // SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
@@ -77,8 +77,8 @@ typedef struct spyi_kernel_desc {
     const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    uint8_t float_mode,
-        debug_info;      // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
+    // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself.
+    uint8_t float_mode, debug_info;
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];
@@ -147,8 +147,7 @@ typedef struct spyi_gpu_base {
     spyi_gpu_stats stats;
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
-    uint64_t
-        held_from; // the lowest batch number of work in those that have not been reported; 0: there is none
+    uint64_t held_from; // the lowest batch number of work in a recording that is not reported; 0: there is none
 } spyi_gpu_base;
 
 struct spyi_backend {

@@ -17,8 +17,8 @@ struct spyi_storage {
     uint64_t write_epoch, write_begin, write_end;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
-    uint64_t
-        held_submit; // ... in somebody else's command buffer: it keeps the block from being used again; 0: none
+    // The batch of the last use in an engine's command buffer, which keeps the block from being used again; 0: there is none.
+    uint64_t held_submit;
     int32_t references;    // tensors on it, guarded by the device's turns
     int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;

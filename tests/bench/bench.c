@@ -62,7 +62,7 @@ static void *count_reallocate(void *memory, size_t old_size_bytes, size_t new_si
     return moved;
 }
 
-// Anything that goes to malloc on this thread while a loop is counted: stb_ds, the driver.
+// Anything that goes to malloc on this thread while a loop is counted: the driver's allocations.
 static _Thread_local uint64_t mallocs;
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern void *__libc_malloc(size_t size);
