@@ -8,6 +8,7 @@
 // use is told. SPY_FUZZ_TRACE=1 prints each operation.
 #define _GNU_SOURCE 1
 #include "spy_test.h"
+#include "counting_allocator.h"
 #include "../unit/hold_slang.h"
 #include "chance.h"
 
@@ -813,28 +814,6 @@ static void *many(void *user) {
     return NULL;
 }
 
-static long long bytes_alive;
-static void *count_allocate(size_t size, size_t alignment, void *user) {
-    (void)user;
-    (void)alignment;
-    void *memory = NULL;
-    if (posix_memalign(&memory, 64, size ? size : 1) != 0) return NULL;
-    __atomic_add_fetch(&bytes_alive, (long long)size, __ATOMIC_SEQ_CST);
-    return memory;
-}
-static void count_free(void *memory, size_t size, void *user) {
-    (void)user;
-    if (memory) __atomic_sub_fetch(&bytes_alive, (long long)size, __ATOMIC_SEQ_CST);
-    free(memory);
-}
-static void *count_reallocate(void *memory, size_t old_size, size_t new_size, size_t alignment, void *user) {
-    void *moved = count_allocate(new_size, alignment, user);
-    if (moved == NULL) return NULL;
-    if (memory) memcpy(moved, memory, old_size < new_size ? old_size : new_size);
-    count_free(memory, old_size, user);
-    return moved;
-}
-
 static spyi_text report;
 
 static spy_device *make_device(bool real) {
@@ -847,7 +826,7 @@ static spy_device *make_device(bool real) {
     null_desc.no_log = true;
     d.backend = real ? spy_vk_backend() : spyi_null_backend();
     d.backend_desc = real ? NULL : &null_desc;
-    d.allocator = (spy_allocator){ count_allocate, count_reallocate, count_free, NULL };
+    d.allocator = counting_allocator();
     return spy_create_device(&d);
 }
 

@@ -5,6 +5,7 @@
 //
 // The program gives the library a vkGetInstanceProcAddr of its own, which wraps the driver's functions by name.
 #include "spy_test.h"
+#include "counting_allocator.h"
 #include "../unit/hold_slang.h"
 #include "chance.h"
 
@@ -191,32 +192,6 @@ static spy_vk_void_func get_proc(void *instance, const char *name) {
     return (spy_vk_void_func)wrapped(name, real);
 }
 
-// >>host memory, counted
-
-static long long bytes_alive;
-
-static void *count_allocate(size_t size, size_t alignment, void *user) {
-    (void)user;
-    (void)alignment; // at most 64
-    void *memory = aligned_alloc(64, (size + 63) / 64 * 64 + (size == 0 ? 64 : 0));
-    if (memory) __atomic_add_fetch(&bytes_alive, (long long)size, __ATOMIC_SEQ_CST);
-    return memory;
-}
-
-static void count_free(void *memory, size_t size, void *user) {
-    (void)user;
-    if (memory) __atomic_sub_fetch(&bytes_alive, (long long)size, __ATOMIC_SEQ_CST);
-    free(memory);
-}
-
-static void *count_reallocate(void *memory, size_t old_size, size_t new_size, size_t alignment, void *user) {
-    void *moved = count_allocate(new_size, alignment, user);
-    if (moved == NULL) return NULL;
-    if (memory) memcpy(moved, memory, old_size < new_size ? old_size : new_size);
-    count_free(memory, old_size, user);
-    return moved;
-}
-
 // >>the program
 
 #define N 8
@@ -256,7 +231,7 @@ static bool make_device(program *p) {
     d.backend = spy_vk_backend();
     d.backend_desc = &vk;
     d.label = "a label";
-    d.allocator = (spy_allocator){ count_allocate, count_reallocate, count_free, NULL };
+    d.allocator = counting_allocator();
     p->device = spy_create_device(&d);
     return p->device != NULL;
 }
