@@ -93,7 +93,7 @@ build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.sla
 
 $B/src/%.o: src/%.c | build/gen/slang/embed.h
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Isrc -Ibuild/gen $(INCLUDES) -c $< -o $@
+	$(CC) $(ALL_CFLAGS) -Isrc -Ibuild/gen -c $< -o $@
 
 $(library): $(objects)
 	@rm -f $@
@@ -101,7 +101,7 @@ $(library): $(objects)
 
 $B/headers/implementation.o: tests/common/implementation.c | headers
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) -c $< -o $@
+	$(CC) $(ALL_CFLAGS) -I. -c $< -o $@
 
 # ---- tests, examples, benchmarks
 
