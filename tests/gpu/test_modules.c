@@ -2,9 +2,7 @@
 // are compiled, and reload. Each test writes the files it needs into a folder of its own.
 #include "gpu_test.h"
 
-#include <pthread.h>
 #include <sys/stat.h>
-#include <time.h>
 
 spy_device *gpu_device;
 static char folder[64], shared[80], dumps[80];
@@ -326,7 +324,8 @@ static void test_link(void **state) {
     assert_int_not_equal(spy_call(MADE(spy_function, spy_find_function(open, "f")),
                                   SPY_ARGS(spy_arg_f32(NULL, 1), spy_out_f32("_result", &y))),
                          SPY_OK);
-    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_call: f: 'Shape' of module", "declared extern", "desc.link", "E45001");
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_call: f: 'Shape' of module", "declared extern",
+             "desc.link", "E45001");
 }
 
 // >>compile options
@@ -595,7 +594,8 @@ static void test_damaged(void **state) {
     // As slangc writes it: without our seal, which is the last 16 bytes.
     size -= 16;
     assert_null(from_bytes("m", good, size));
-    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "spy_load_module", "has no seal", "spy_save_module", "trust_precompiled");
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "spy_load_module", "has no seal", "spy_save_module",
+             "trust_precompiled");
     trust = true;
     assert_true(ask(MADE(spy_module, from_bytes("m", good, size)), 2) == 2);
     trust = false;
@@ -955,97 +955,6 @@ static void test_prepared(void **state) {
     assert_true(call1(slow, 1) == 7);
 }
 
-static uint64_t clock_ns(void) {
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-typedef struct frames {
-    pthread_t thread;
-    bool begun;
-    int steps; // slow ones, on the frames' thread
-} frames;
-
-static void count_step(const char *step, bool finished, void *user) {
-    frames *f = (frames *)user;
-    if (!finished && pthread_equal(f->thread, pthread_self()) && f->begun) {
-        print_message("compiled within a frame: %s\n", step);
-        f->steps++;
-    }
-}
-
-// A frame loop with edits in between, one of them broken: no frame compiles, and none takes long. The longest one is only told,
-// but in soak, for other programs have the processors too.
-static void test_frames(void **state) {
-    NEEDS_DEVICE();
-    static const char *const texts[5] = { "float f(float x) { return x + 2; }\n", "float f(float x) { return x + 3; }\n",
-                                          "float f(float x) { return x + ; }\n", "float f(float x) { return x + 5; }\n",
-                                          "float f(float x) { return x + 6; }\n" };
-    enum { FRAMES = 1000, COUNT = 256 };
-    frames f;
-    memset(&f, 0, sizeof f);
-    f.thread = pthread_self();
-    spy_device_desc d = gpu_desc();
-    d.log.func = NULL; // the broken edit is an error
-    d.progress.func = count_step;
-    d.progress.user_data = &f;
-    write_text("m.slang", "float f(float x) { return x + 1; }\n");
-    spy_device *device = spy_create_device(&d);
-    spy_module_desc md;
-    memset(&md, 0, sizeof md);
-    md.path = in("m.slang");
-    spy_module *m = spy_load_module(device, &md);
-    spy_function *function = spy_find_function(m, "f");
-    float data[COUNT] = { 1 }, y[COUNT];
-    spy_tensor *x = gpu_tensor(device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(COUNT), data),
-               *to = gpu_tensor(device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(COUNT), data);
-    spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", to));
-    spy_prepared *p = spy_prepare(function, args, NULL);
-    assert_non_null(p);
-    f.begun = true;
-    uint64_t longest = 0, longest_quiet = 0, deadline = clock_ns() + 120000000000u;
-    int frame = 0, slow = 0;
-    for (int edit = -1; edit < 5; edit++) { // first some frames without any
-        bool done = edit < 0;
-        int until = frame + FRAMES / 6 + 1;
-        if (edit >= 0) write_text("m.slang", texts[edit]);
-        while (!done || frame < until) {
-            spy_reload_info info;
-            uint64_t from = clock_ns();
-            spy_status polled = spy_poll_reload(device, 0, &info);
-            spy_status called = spy_call_prepared(p, args);
-            uint64_t took = clock_ns() - from;
-            assert_int_equal(called, SPY_OK);
-            assert_int_equal(polled, info.failed ? SPY_ERROR_COMPILE : SPY_OK);
-            assert_true(info.failed == 0 || edit == 2);
-            done = done || info.failed || (edit != 2 && info.reloaded);
-            assert_int_equal(spy_wait(device), SPY_OK);
-            if (edit < 0 && took > longest_quiet) longest_quiet = took;
-            if (edit >= 0 && took > longest) longest = took;
-            slow += edit >= 0 && took > 2000000u;
-            frame++;
-            assert_true(clock_ns() < deadline);
-        }
-        for (spy_status ready = SPY_ERROR_NOT_READY; ready == SPY_ERROR_NOT_READY; frame++) { // its new kernel
-            ready = spy_prepared_ready(p);
-            assert_int_equal(spy_call_prepared(p, args), SPY_OK);
-            assert_true(clock_ns() < deadline);
-            if (ready != SPY_ERROR_NOT_READY) assert_int_equal(ready, SPY_OK);
-        }
-        static const float expected[6] = { 2, 3, 4, 4, 6, 7 };
-        assert_int_equal(spy_tensor_read(to, y, sizeof y), SPY_OK);
-        assert_true(y[0] == expected[edit + 1]);
-        spy_take_error(device);
-    }
-    print_message("%d frames, 4 reloads and a broken one: %d compilations within frames; longest poll and call %.3f ms, "
-                  "without edits %.3f ms; %d above 2 ms\n",
-                  frame, f.steps, (double)longest * 1e-6, (double)longest_quiet * 1e-6, slow);
-    assert_int_equal(f.steps, 0);
-    if (test_count(1000) == 1000) assert_true(longest <= longest_quiet + 2000000u);
-    spy_release_device(device);
-}
-
 static void test_in_flight(void **state) {
     NEEDS_DEVICE();
     write_text("m.slang", "float f(float x) { for (int i = 0; i < 200; i++) x = x + 1; return x; }\n");
@@ -1122,7 +1031,7 @@ int main(void) {
         TEST(test_search),        TEST(test_hook),         TEST(test_link),    TEST(test_options),
         TEST(test_conformances),  TEST(test_precompiled),  TEST(test_damaged), TEST(test_reload),
         TEST(test_broken_reload), TEST(test_dependencies), TEST(test_structs), TEST(test_prepared),
-        TEST(test_frames),         TEST(test_in_flight),     TEST(test_many_reloads),
+        TEST(test_in_flight),     TEST(test_many_reloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
