@@ -352,9 +352,10 @@ long spyp_dl_device_of(PyObject *object, int *number) {
     return PyErr_Occurred() ? -1 : device;
 }
 
-// Another device's array, copied to the host by its own library: torch's cpu(), CuPy's get(), Numba's copy_to_host().
+// Another device's array, copied to the host by its own library: torch's cpu(), CuPy's get(), Numba's copy_to_host(), our tensors'
+// to_numpy().
 static int spyp_from_device(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
-    static const char *const ways[] = { "cpu", "get", "copy_to_host" };
+    static const char *const ways[] = { "cpu", "get", "copy_to_host", "to_numpy" };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         PyObject *method = PyObject_GetAttrString(object, ways[i]);
         PyObject *host = method ? PyObject_CallNoArgs(method) : NULL;
@@ -374,8 +375,8 @@ static int spyp_from_device(spyp_arena *arena, PyObject *object, const char *wha
         if (!still || PyErr_Occurred()) return PyErr_Occurred() ? -1 : status;
     }
     PyErr_Format(PyExc_TypeError,
-                 "%s: Unsupported type: %R lies in another device's memory, which this backend cannot read, and it has no cpu(), get() or "
-                 "copy_to_host()",
+                 "%s: Unsupported type: %R lies in another device's memory, which this backend cannot read, and it has no cpu(), get(), "
+                 "copy_to_host() or to_numpy()",
                  what, (PyObject *)Py_TYPE(object));
     return -1;
 }

@@ -175,6 +175,14 @@ static int64_t spyp_times(int64_t step, int64_t size) {
     return size > 0 && step > INT64_MAX / size ? INT64_MAX : size > 0 ? step * size : step;
 }
 
+// In elements. CuPy 14 divides a negative stride's bytes as if they had no sign: x[::-1] of float32 says 2^62 - 1.
+static inline int64_t spyp_dl_stride(const spyp_dl_tensor *t, uint32_t i) {
+    int64_t stride = t->strides[i], item = (int64_t)t->dtype.bits * t->dtype.lanes / 8;
+    if (SPYP_LIKELY(stride < (int64_t)1 << 56) || item < 1) return stride;
+    int64_t bytes = (int64_t)((uint64_t)stride * (uint64_t)item);
+    return bytes < 0 && bytes % item == 0 ? bytes / item : stride;
+}
+
 static inline int spyp_see_dl(const spyp_device *d, const spyp_dl_tensor *t, spyp_seen_array *seen) {
     spyp_extent *e = &seen->extent;
     if (spyp_check_gpu(d, t->device.id) < 0) return -1;
@@ -186,7 +194,7 @@ static inline int spyp_see_dl(const spyp_device *d, const spyp_dl_tensor *t, spy
     e->address = (uint64_t)(uintptr_t)t->data + t->byte_offset;
     for (uint32_t i = 0; i < e->rank; i++) e->sizes[i] = t->shape[i];
     if (SPYP_LIKELY(t->strides != NULL)) {
-        for (uint32_t i = 0; i < e->rank; i++) e->sizes[e->rank + i] = t->strides[i];
+        for (uint32_t i = 0; i < e->rank; i++) e->sizes[e->rank + i] = spyp_dl_stride(t, i);
     } else {
         int64_t step = 1;
         for (uint32_t i = e->rank; i-- > 0; step = spyp_times(step, t->shape[i])) e->sizes[e->rank + i] = step;

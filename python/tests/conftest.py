@@ -2,6 +2,7 @@
 import os
 import sys
 
+import numpy as np
 import pytest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -15,7 +16,16 @@ import slangpy as spy  # noqa: E402
 ABOUT_VULKAN = ("test_device.py", "test_cuda_context.py::test_bad_existing_handles", "test_cuda_context.py::test_empty_handles",
                 "test_kernels.py::test_no_cuda_stream", "test_reflection.py::test_layout_sizes", "test_reflection.py::test_parameters",
                 "test_logging.py::test_dump", "test_logging.py::test_environment", "test_threads.py::test_gil_during_wait",
-                "test_api.py::test_line[spy.Device.enumerate_adapters(type=spy.DeviceType.vulkan)[0].name]")
+                "test_api.py::test_line[spy.Device.enumerate_adapters(type=spy.DeviceType.vulkan)[0].name]",
+                # stand-ins for memory of a GPU that the device cannot read
+                "test_arrays.py::test_torch_tensors_by_their_protocol[2-False]", "test_arrays.py::test_torch_tensors_by_their_protocol[2-True]",
+                "test_arrays.py::test_cuda_arrays_come_through_their_own_copy", "test_arrays.py::test_a_cpu_that_stays_on_the_device_is_refused",
+                "test_arrays.py::test_dlpack_refusals[changes0-another device's memory]", "test_arrays.py::test_arrays_that_are_refused_by_name[7]",
+                "test_hostile.py::test_no_end[cpu]",
+                # what only the other backends refuse, or copy
+                "test_words.py::test_words[CUDA kernel]", "test_words.py::test_words[view]", "test_tensor.py::test_dlpack_is_a_copy",
+                "test_tensor.py::test_dlpack_capsules_own_their_memory", "test_tensor.py::test_dlpack_refuses", "test_tensor.py::test_to_torch_by_dlpack",
+                "test_tensor.py::test_dlpack_keywords_of_the_standard")
 
 
 def pytest_collection_modifyitems(items):
@@ -25,6 +35,13 @@ def pytest_collection_modifyitems(items):
         name = item.nodeid.split("/")[-1]
         if any(name == n or name.startswith((n + "::", n + "[")) for n in ABOUT_VULKAN):
             item.add_marker(pytest.mark.skip(reason="about Vulkan, and the tests run on CUDA"))
+
+
+def from_dlpack(array):
+    """numpy.from_dlpack(), by way of torch for a CUDA device's memory, which numpy cannot read."""
+    if array.__dlpack_device__()[0] == 1:
+        return np.from_dlpack(array)
+    return pytest.importorskip("torch").from_dlpack(array).cpu().numpy()
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import slangpy as spy
+from conftest import from_dlpack
 
 SOURCE = """
 import slangpy;
@@ -739,7 +740,7 @@ def test_memory_stays_flat(device, module):
         for _ in range(30):
             module.store(strided, out)
             tensor.copy_from_numpy(pixels)
-            np.from_dlpack(tensor.flatten_dtype())
+            from_dlpack(tensor.flatten_dtype())
             module.luma(pixels)
             with pytest.raises(TypeError):
                 module.twice(np.array([None]))

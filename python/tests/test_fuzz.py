@@ -5,14 +5,11 @@ Issue 13, 'Must show'. SPY_TEST_SIZE: 'small' (with sanitizers), 'normal' or 'so
 import importlib.util
 import os
 
-import pytest
-
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = os.path.join(TOP, "tests/fuzz/python_arguments.py")
 CALLS = {"small": 1500, "soak": 1000000}
 
 
-@pytest.mark.skipif(os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE", "").lower() == "cuda", reason="about Python's values, whatever the device")
 def test_python_arguments(tmp_path):
     """Each use gives a result or an exception of a documented type; nothing crashes, and references are as before."""
     spec = importlib.util.spec_from_file_location("python_arguments", SCRIPT)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import slangpy as spy
+from conftest import from_dlpack
 
 SOURCE = """
 import slangpy;
@@ -168,7 +169,7 @@ def test_compound_elements(device, name, dtype, inner, shape):
     flat = tensor.flatten_dtype()
     assert flat.shape == shape + inner and flat.to_numpy().dtype == dtype
     np.testing.assert_array_equal(flat.to_numpy(), a)
-    np.testing.assert_array_equal(np.from_dlpack(tensor), a)
+    np.testing.assert_array_equal(from_dlpack(tensor), a)
 
 
 def mixed_image(module, device, shape):
@@ -260,7 +261,7 @@ def test_random_indices(device, seed):
         tensor, a = tensor[index], np.asarray(expected)
         assert tensor.shape == a.shape, "seed {}: {}".format(seed, index)
         np.testing.assert_array_equal(tensor.to_numpy(), a, "seed {}: {}".format(seed, index))
-        np.testing.assert_array_equal(np.from_dlpack(tensor), a)
+        np.testing.assert_array_equal(from_dlpack(tensor), a)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -369,7 +370,7 @@ def test_odd_sizes(device, module, shape):
     assert tensor.shape == shape and tensor.element_count == a.size
     np.testing.assert_array_equal(tensor.to_numpy(), a)
     np.testing.assert_array_equal(np.asarray(tensor), a)
-    np.testing.assert_array_equal(np.from_dlpack(tensor), a)
+    np.testing.assert_array_equal(from_dlpack(tensor), a)
     np.testing.assert_array_equal(module.twice(tensor, _result="numpy"), 2 * a)
     tensor.clear()
     assert not tensor.to_numpy().any()
@@ -402,7 +403,7 @@ def test_dlpack_of_each_type(device, name, versioned):
         def __dlpack_device__(self):
             return tensor.__dlpack_device__()
 
-    back = np.from_dlpack(Holder())
+    back = from_dlpack(Holder())
     assert back.dtype == a.dtype
     np.testing.assert_array_equal(back, a)
     name_of = ctypes.pythonapi.PyCapsule_GetName

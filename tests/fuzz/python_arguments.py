@@ -296,6 +296,8 @@ class Fuzz:
                 f = f.deterministic(r.choice((True, False)))
             elif link in ("thread_group_size", "call_group_shape"):
                 f = getattr(f, link)(r.choice((32, (8,), (-1,), (2**40,), (1, 2, 3, 4), "x", self.hostile())))
+            elif link == "cuda_stream" and self.w.device.info.type == spy.DeviceType.cuda:  # the driver follows a handle wherever it leads
+                f = f.cuda_stream(r.choice((0, None, 1.5, "x", [], self.text(), self.dict())))
             elif link == "prelude":
                 f = f.prelude(r.choice(("a\0", "\ud800", 3, None)))
             else:
