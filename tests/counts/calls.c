@@ -1,0 +1,178 @@
+// What calls cost without a clock: instructions, allocations and submits, the same on any machine. tests/counts/run runs it
+// under callgrind, on the stand-in for CUDA's driver of the unit tests, and compares with kept figures.
+//
+// Each row makes its calls WARM times, then COUNT times between two marks of callgrind's.
+#define _GNU_SOURCE 1
+#include "slangpy.h"
+#include "slangpy_cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/callgrind.h>
+
+static const char source[] = "import slangpy;\n"
+                             "float add(float a, float b) { return a + b; }\n"
+                             "float add8(float a, float b, float c, float d, float e, float f, float g, "
+                             "float h) { return a + b + c + d + e + f + g + h; }\n"
+                             "[Differentiable] float poly(float a, float b) { return a * b + a; }\n";
+
+enum { WARM = 300, COUNT = 200, OUTPUTS = 4, FLOATS = 256 };
+
+static size_t allocations;
+
+static void *count_allocate(size_t size, size_t alignment, void *user) {
+    (void)user;
+    allocations++;
+    return aligned_alloc(alignment > 16 ? alignment : 16, (size + 63) / 64 * 64 + (size == 0 ? 64 : 0));
+}
+
+static void count_free(void *memory, size_t size, void *user) {
+    (void)size;
+    (void)user;
+    free(memory);
+}
+
+static void *count_reallocate(void *memory, size_t old_size, size_t new_size, size_t alignment, void *user) {
+    void *moved = count_allocate(new_size, alignment, user);
+    if (moved && memory) memcpy(moved, memory, old_size < new_size ? old_size : new_size);
+    if (moved) count_free(memory, old_size, user);
+    return moved;
+}
+
+typedef struct world {
+    spy_device *device;
+    spy_function *add, *add8, *poly;
+    spy_tensor *in[8], *out[OUTPUTS], *graded[2], *long_in, *slices[OUTPUTS], *odd[OUTPUTS];
+    spy_prepared *prepared;
+    spy_call_options group;
+    size_t failed;
+} world;
+
+#define ARGS(x, y, result)                                                                                   \
+    SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", result))
+
+static void row_same(world *w, size_t i) {
+    (void)i;
+    w->failed += spy_call(w->add, ARGS(w->in[0], w->in[1], w->out[0])) != SPY_OK;
+}
+static void row_rotating(world *w, size_t i) {
+    w->failed += spy_call(w->add, ARGS(w->in[0], w->in[1], w->out[i % OUTPUTS])) != SPY_OK;
+}
+static void row_eight(world *w, size_t i) {
+    w->failed += spy_call(w->add8, SPY_ARGS(spy_arg_tensor("a", w->in[0]), spy_arg_tensor("b", w->in[1]),
+                                            spy_arg_tensor("c", w->in[2]), spy_arg_tensor("d", w->in[3]),
+                                            spy_arg_tensor("e", w->in[4]), spy_arg_tensor("f", w->in[5]),
+                                            spy_arg_tensor("g", w->in[6]), spy_arg_tensor("h", w->in[7]),
+                                            spy_arg_tensor("_result", w->out[i % OUTPUTS]))) != SPY_OK;
+}
+static void row_prepared(world *w, size_t i) {
+    w->failed += spy_call_prepared(w->prepared, ARGS(w->in[0], w->in[1], w->out[i % OUTPUTS])) != SPY_OK;
+}
+static void row_chain(world *w, size_t i) {
+    w->failed += spy_call(w->add, SPY_ARGS(spy_arg_tensor("a", w->out[i % 2]), spy_arg_f32("b", 1),
+                                           spy_arg_tensor("_result", w->out[(i + 1) % 2]))) != SPY_OK;
+}
+static void row_aligned_slices(world *w, size_t i) {
+    w->failed += spy_call(w->add, ARGS(w->slices[i % OUTPUTS], w->in[1], w->out[0])) != SPY_OK;
+}
+static void row_odd_slices(world *w, size_t i) {
+    w->failed += spy_call(w->add, ARGS(w->odd[i % OUTPUTS], w->in[1], w->out[0])) != SPY_OK;
+}
+static void row_two_signatures(world *w, size_t i) {
+    if (i % 2)
+        w->failed += spy_call(w->add, SPY_ARGS(spy_arg_tensor("a", w->in[0]), spy_arg_f32("b", 2),
+                                               spy_arg_tensor("_result", w->out[1]))) != SPY_OK;
+    else w->failed += spy_call(w->add, ARGS(w->in[0], w->in[1], w->out[0])) != SPY_OK;
+}
+static void row_group_size(world *w, size_t i) {
+    w->failed += spy_call_with(w->add, ARGS(w->in[0], w->in[1], w->out[i % OUTPUTS]), &w->group) != SPY_OK;
+}
+static void row_backward(world *w, size_t i) {
+    (void)i;
+    w->failed += spy_call_backward(w->poly, ARGS(w->graded[0], w->in[1], w->graded[1])) != SPY_OK;
+}
+static void row_slice_and_call(world *w, size_t i) { // as a training loop takes its minibatch
+    spy_tensor *part = spy_create_slice(w->long_in, 0, (int64_t)(i % OUTPUTS) * FLOATS,
+                                        (int64_t)(i % OUTPUTS + 1) * FLOATS, 1);
+    w->failed += !part || spy_call(w->add, ARGS(part, w->in[1], w->out[0])) != SPY_OK;
+    spy_release_tensor(part);
+}
+
+static spy_tensor *make(world *w, int64_t count, bool with_grad) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.with_grad = with_grad;
+    d.shape = SPY_SHAPE(count);
+    spy_tensor *t = spy_create_tensor(w->device, &d);
+    if (t && spy_tensor_fill(t, 1) == SPY_OK) return t;
+    fprintf(stderr, "count: %s\n", spy_take_error(w->device).message);
+    exit(1);
+}
+
+static void measure(world *w, const char *name, void (*row)(world *, size_t)) {
+    for (size_t i = 0; i < WARM; i++) row(w, i);
+    spy_wait(w->device);
+    size_t allocated = allocations;
+    uint64_t submits = spy_get_device_stats(w->device).submits;
+    CALLGRIND_ZERO_STATS;
+    for (size_t i = 0; i < COUNT; i++) row(w, i);
+    CALLGRIND_DUMP_STATS_AT(name);
+    printf("%s %zu %llu %zu\n", name, allocations - allocated,
+           (unsigned long long)(spy_get_device_stats(w->device).submits - submits), (size_t)COUNT);
+    fflush(stdout);
+    if (w->failed) {
+        fprintf(stderr, "count: %s: %zu calls failed: %s\n", name, w->failed,
+                spy_take_error(w->device).message);
+        exit(1);
+    }
+    spy_wait(w->device);
+}
+
+int main(void) {
+    static world w;
+    spy_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.backend = spy_cuda_backend();
+    d.allocator.allocate = count_allocate;
+    d.allocator.reallocate = count_reallocate;
+    d.allocator.free = count_free;
+    w.device = spy_create_device(&d);
+    spy_module_desc md;
+    memset(&md, 0, sizeof md);
+    md.name = "count";
+    md.source = source;
+    spy_module *m = w.device ? spy_load_module(w.device, &md) : NULL;
+    w.add = m ? spy_find_function(m, "add") : NULL;
+    w.add8 = m ? spy_find_function(m, "add8") : NULL;
+    w.poly = m ? spy_find_function(m, "poly") : NULL;
+    if (!w.poly) {
+        fprintf(stderr, "count: %s\n", spy_take_error(w.device).message);
+        return 1;
+    }
+    for (int i = 0; i < 8; i++) w.in[i] = make(&w, FLOATS, false);
+    w.long_in = make(&w, (OUTPUTS + 1) * FLOATS, false);
+    for (int i = 0; i < OUTPUTS; i++) {
+        w.out[i] = make(&w, FLOATS, false);
+        w.slices[i] = spy_create_slice(w.long_in, 0, i * FLOATS, (i + 1) * FLOATS, 1);
+        w.odd[i] = spy_create_slice(w.long_in, 0, i * FLOATS + 1, (i + 1) * FLOATS + 1, 1);
+    }
+    for (int i = 0; i < 2; i++) w.graded[i] = make(&w, FLOATS, true);
+    w.prepared = spy_prepare(w.add, ARGS(w.in[0], w.in[1], w.out[0]), NULL);
+    w.group.thread_group_size[0] = 64;
+#define ROW(name) measure(&w, #name, row_##name)
+    ROW(same);
+    ROW(rotating);
+    ROW(eight);
+    ROW(prepared);
+    ROW(chain);
+    ROW(aligned_slices);
+    ROW(odd_slices);
+    ROW(slice_and_call);
+    ROW(two_signatures);
+    ROW(group_size);
+    ROW(backward);
+    spy_release_prepared(w.prepared);
+    spy_release_device(w.device);
+    return 0;
+}
