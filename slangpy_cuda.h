@@ -2134,8 +2134,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
         (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
-    if (given != NULL && given->context != NULL)
-        status = spyi_cuda_take_context(gpu, desc, given->context, error);
+    gpu->base.borrowed = given != NULL && given->context != NULL;
+    if (gpu->base.borrowed) status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);
     if (status != SPY_OK) return status;
     spyi_cuda_set_limits(gpu);
@@ -2397,6 +2397,7 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
     bool other;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
+    if (stream != gpu->own_stream) gpu->base.borrowed = true;
     if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
         gpu->stream = stream;
         return SPY_OK;

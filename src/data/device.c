@@ -351,13 +351,19 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
     spyi_bounds_destroy(device);
-    if (device->gpu) {
-        spyi_pool_destroy(device);
-        device->backend->destroy(device->gpu);
-    }
+    if (device->gpu) spyi_pool_destroy(device);
     if (device->compiler) spyi_compiler_destroy(device->compiler);
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (spyi_builds_release(device)) spyi_device_free(device);
+}
+
+// What a build needs that the driver is not done with.
+SPYI_FN void spyi_device_free(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    spyi_builds_free(device);
+    if (device->gpu) device->backend->destroy(device->gpu);
     spyi_mutex_destroy(&device->release_lock);
     spyi_mutex_destroy(&device->dump_lock);
     spy_allocator allocator = ctx->allocator;
@@ -418,6 +424,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_atomic_store(&device->ctx.object.references, 1);
         spyi_mutex_init(&device->release_lock);
         spyi_mutex_init(&device->dump_lock);
+        spyi_builds_init(device);
         device->backend = desc->backend;
         device->epoch = 1;
         device->dump_directory = spyi_strdup(desc->dump_directory);
