@@ -743,7 +743,8 @@ typedef struct spy_blocking {
 } spy_blocking;
 
 // Asked about every 50 ms while the library waits for the Slang compiler or for the driver's (vkCreateComputePipelines, NVRTC,
-// cuModuleLoadData), on the thread that waits: true leaves the wait, and the call fails with SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself
+// cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host memory (lavapipe compiles only when
+// the GPU comes to a kernel), on the thread that waits: true leaves the wait, and the call fails with SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself
 // (see spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a
 // Ctrl-C or a button. `func` must not call the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
@@ -6208,6 +6209,7 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
+    bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
@@ -7266,6 +7268,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     n->base.backend = spyi_null_backend();
+    n->base.slices = true;
     n->base.ctx = ctx;
     spyi_null_limits(&n->base.limits, &d);
     n->memory_bytes = n->base.limits.info.memory_bytes;
@@ -15892,6 +15895,7 @@ struct spy_device {
     spyi_pool pool;
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
+    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
     struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
@@ -15975,6 +15979,8 @@ SPYI_FN bool spyi_builds_release(spy_device *device);
 SPYI_FN void spyi_builds_free(spy_device *device); // all builds are done
 
 // >>device.c
+// Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error);
 SPYI_FN void spyi_device_free(spy_device *device);                // the last part of its release
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
 // Reports `error` under a function's name and frees it: "spy_call: ...".
@@ -21582,17 +21588,31 @@ static spy_status spyi_reload_compile(spy_module *module, const char *source, sp
     return status;
 }
 
-// A function that is not found again stays as a name.
-static void spyi_reload_look_up(spyi_reload_part *part) {
+// A function that the new code has not stays as a name, without overloads.
+static spy_status spyi_reload_look_up(spyi_reload_part *part, spyi_text *error) {
     for (size_t i = 0; i < part->function_count; i++) {
         spyi_reload_function *f = &part->functions[i];
-        spyi_text ignored = { NULL, 0, 0 };
+        spyi_text problem = { NULL, 0, 0 };
         if (f->known) continue;
-        f->known = true;
-        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) !=
-            SPY_OK)
-            spyi_overloads_free(&f->overloads);
-        spyi_text_free(&ignored);
+        uint32_t failed = spyi_failed_allocations();
+        spy_status status =
+            spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &problem);
+        if (status != SPY_OK) spyi_overloads_free(&f->overloads);
+        status = spyi_check_allocations(failed, status, &problem);
+        f->known = status == SPY_OK;
+        if (!f->known) spyi_text_add(error, "%s", spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        if (!f->known) return status;
+    }
+    return SPY_OK;
+}
+
+// The new code is dropped. Its files count as seen until they change again, as those of code that did not compile do.
+static void spyi_reload_give_up(spyi_reload_job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        spy_module *m = job->parts[i].module;
+        if (m->fresh) spyi_unit_give_up(m->unit, m->fresh);
+        m->fresh = NULL;
     }
 }
 
@@ -21607,13 +21627,11 @@ static void spyi_reload_work(void *user) {
         if (job->status != SPY_OK) job->failed = i;
     }
     job->compiled = true;
-    for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) spyi_reload_look_up(&job->parts[i]);
-    for (size_t i = 0; i < job->count && job->status != SPY_OK; i++) {
-        spy_module *m =
-            job->parts[i].module; // its files count as seen until they change again, as the failed one's do
-        if (i != job->failed) spyi_unit_give_up(m->unit, m->fresh);
-        m->fresh = NULL;
+    for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) {
+        job->status = spyi_reload_look_up(&job->parts[i], &job->error);
+        if (job->status != SPY_OK) job->failed = i;
     }
+    if (job->status != SPY_OK) spyi_reload_give_up(job);
     spyi_atomic_store(&job->finished, 1);
     if (job->threaded)
         spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
@@ -21755,6 +21773,11 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             spyi_reload_join(job);
             spyi_reload_start(job, background);
             return !background && spyi_reload_collect(run, background);
+        }
+        if (!good) {
+            job->status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&job->error, "out of host memory");
+            spyi_reload_give_up(job);
         }
     }
     spyi_reload_join(job);
@@ -22416,6 +22439,28 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     status = spyi_bounds_report(device, function);
     if (status != SPY_OK) return status;
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
+}
+
+#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
+
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
+    const spy_interrupt *interrupt = &device->ctx.interrupt;
+    bool held = device->base->held_from != 0 && submit >= device->base->held_from;
+    bool asks = interrupt->func && device->base->slices && !held;
+    spy_status status;
+    spyi_block(&device->ctx, true);
+    for (;;) {
+        size_t before = error->size;
+        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
+        if (!asks || status != SPY_ERROR_NOT_READY) break;
+        if (error->data) error->data[error->size = before] = 0; // not a failure
+        if (!interrupt->func(interrupt->user_data)) continue;
+        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
+        status = SPY_ERROR_INTERRUPTED;
+        break;
+    }
+    spyi_block(&device->ctx, false);
+    return status;
 }
 
 spy_status spy_wait(spy_device *device) {
@@ -30978,6 +31023,7 @@ typedef struct spyi_run_state {
     spy_command_list *list; // records the call; NULL: it runs
     bool waits;             // something returns to host memory
     bool left;              // the device has been left to compile: the launch is worked out again
+    bool timing;            // time_begin has been called
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -31045,6 +31091,11 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         s->waits = true;
     }
     if (!s->waits || size == 0) return SPY_OK;
+    if (device->readback_submit) { // a call has left its results: the GPU may still write them
+        spy_status status = spyi_wait_for_results(device, device->readback_submit, error);
+        if (status != SPY_OK) return status;
+        device->readback_submit = 0;
+    }
     if (device->readback && device->readback->size < size) {
         spyi_pool_give(device, device->readback); // every call that uses it waits, so the GPU is done with it
         device->readback = NULL;
@@ -31217,6 +31268,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
+    s->timing = s->timing || timed;
     s->plan->last_submit = device->backend->open_submit(device->gpu);
     dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
@@ -31227,9 +31279,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
 static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
-    spyi_block(&device->ctx, true);
-    spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
-    spyi_block(&device->ctx, false);
+    spy_status status = spyi_wait_for_results(device, s->plan->last_submit, error);
+    if (status == SPY_ERROR_INTERRUPTED) device->readback_submit = s->plan->last_submit;
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &s->values->items[leaf->value];
@@ -31343,7 +31394,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.values = values;
     s.launch = &plan->launch;
     s.list = list;
-    s.waits = s.left = false;
+    s.waits = s.left = s.timing = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
     spyi_variant *variant = s.launch->repeatable;
@@ -31371,6 +31422,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         status = several ? spyi_run_passes(&s, variant, timed, error)
                          : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
+        else if (s.timing) { // what failed ends, too
+            spyi_text ignored = { NULL, 0, 0 };
+            (void)device->backend->time_end(device->gpu, &ignored);
+            spyi_text_free(&ignored);
+        }
         if (!list) device->stats.calls++;
     }
     if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
@@ -31379,7 +31435,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
-    if (s.waits || timed) spyi_print_deliver(device);
+    if ((s.waits || timed) && status != SPY_ERROR_INTERRUPTED) spyi_print_deliver(device);
     if (status == SPY_OK && (s.waits || timed))
         status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)

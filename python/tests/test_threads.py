@@ -382,6 +382,33 @@ def test_interrupt_pipeline_exit():
     assert code == -signal.SIGINT and "KeyboardInterrupt" in err and took < 2, (code, out, err, took)  # 0.2 s
 
 
+def test_interrupt_result():
+    """Ctrl-C ends the wait for a result of a call, which lavapipe's LLVM lets wait: it compiles when the GPU comes to the kernel."""
+    p = run_script("""
+        import os, time
+        os.environ["MESA_SHADER_CACHE_DISABLE"] = "true"
+        import slangpy as spy
+        d = spy.create_device(progress=lambda step, done: print(step.split(" ")[0], flush=True) if done and "big_" in step else None)
+        lines = "".join("x = sin(x * %d) + cos(x + %d) * x; if (x > %d) x = exp(x) + tan(x);" % (i, i, i) for i in range(200))  # 8 s
+        m = spy.Module.load_from_source(d, "big", "float big(float x) { " + lines + " return x; }")
+        try:
+            m.big(1.0)
+            print("done", flush=True)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """)
+    try:
+        assert [p.stdout.readline(), p.stdout.readline()] == ["compile\n", "pipeline\n"], p.communicate(timeout=100)
+        time.sleep(0.3)
+        p.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = p.communicate(timeout=100)
+        took = time.monotonic() - start
+    finally:
+        p.kill()
+    assert p.returncode == 0 and out == "interrupted\n" and took < 2, (p.returncode, out, err, took)  # 0.2 s
+
+
 def test_compile_timeout():
     d = spy.create_device(compile_timeout_s=0.0001)
     with pytest.raises(spy.Error, match="load module quick: not done after .* compile_timeout_s allows 0.0001"):

@@ -507,6 +507,28 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
+#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
+
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
+    const spy_interrupt *interrupt = &device->ctx.interrupt;
+    bool held = device->base->held_from != 0 && submit >= device->base->held_from;
+    bool asks = interrupt->func && device->base->slices && !held;
+    spy_status status;
+    spyi_block(&device->ctx, true);
+    for (;;) {
+        size_t before = error->size;
+        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
+        if (!asks || status != SPY_ERROR_NOT_READY) break;
+        if (error->data) error->data[error->size = before] = 0; // not a failure
+        if (!interrupt->func(interrupt->user_data)) continue;
+        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
+        status = SPY_ERROR_INTERRUPTED;
+        break;
+    }
+    spyi_block(&device->ctx, false);
+    return status;
+}
+
 spy_status spy_wait(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
     if (entered != SPY_OK) return entered;

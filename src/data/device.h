@@ -147,6 +147,7 @@ struct spy_device {
     spyi_pool pool;
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
+    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
     struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
@@ -230,6 +231,8 @@ SPYI_FN bool spyi_builds_release(spy_device *device);
 SPYI_FN void spyi_builds_free(spy_device *device); // all builds are done
 
 // >>device.c
+// Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error);
 SPYI_FN void spyi_device_free(spy_device *device);                // the last part of its release
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
 // Reports `error` under a function's name and frees it: "spy_call: ...".

@@ -1,5 +1,5 @@
 // Kernels that a driver compiles for long: callers leave it, later calls take over what it makes, and the device can be released
-// meanwhile. On the null backend, and on CUDA with a driver without a GPU (fake_cuda/); kernels are compiled for real, never run.
+// meanwhile. Results that do not come: callers leave these, too. On the null backend, and on CUDA with a driver without a GPU (fake_cuda/); kernels are compiled for real, never run.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // usleep
 #endif
@@ -52,8 +52,8 @@ static const char source[] = "float f(float x) { return x + 1; }\n"
 static spy_device *device;
 static spy_module *module;
 static spyi_text report, logged;
-static SPYI_THREAD_LOCAL bool building; // this thread is in the step 'pipeline'
-static spyi_atomic leaves;              // desc.interrupt says yes there
+static SPYI_THREAD_LOCAL bool building, compiling; // this thread is in the step 'pipeline', or in another one
+static spyi_atomic leaves;                         // desc.interrupt says yes: 1: in 'pipeline', 2: in no step; 0: never
 static spyi_atomic blocked;
 static const char *fake_path;
 
@@ -65,11 +65,12 @@ static void hear(spy_log_level level, const char *message, void *user_data) {
 static void on_progress(const char *step, bool finished, void *user_data) {
     (void)user_data;
     building = !finished && strncmp(step, "pipeline ", 9) == 0;
+    compiling = !finished && !building;
 }
 
 static bool on_interrupt(void *user_data) {
     (void)user_data;
-    return building && spyi_atomic_load(&leaves);
+    return spyi_atomic_load(&leaves) == (building ? 1 : compiling ? -1 : 2);
 }
 
 static void on_block(bool begins, void *user_data) {
@@ -97,12 +98,15 @@ static void open_module(void) {
     if (!module) fail_msg("%s", spy_take_error(device).message);
 }
 
+static bool holds_submits; // the GPU does nothing until it is waited for without a limit
+
 static void open_device(const spy_device_desc *desc) {
     spyi_null_desc null_desc;
     spy_device_desc d = *desc;
     memset(&null_desc, 0, sizeof null_desc);
     null_desc.on_kernel = on_kernel;
     null_desc.report = &report;
+    null_desc.hold_submits = null_desc.bindings_only = holds_submits;
     d.backend_desc = &null_desc;
     spyi_text_clear(&logged);
     spyi_atomic_store(&held, 0);
@@ -246,6 +250,38 @@ static void test_release_allocator(void **state) {
     assert_string_equal(spyi_text_str(&report), "");
 }
 
+// >>results
+
+static void play(spyi_gpu *gpu, const spyi_null_op *op, void *user_data) {
+    (void)user_data;
+    float *result = (float *)spyi_null_memory(gpu, op->bindings[op->binding_count - 1].handle, op->bindings[op->binding_count - 1].offset);
+    *result = 7;
+}
+
+// A kernel that lasts: the call that waits for its result is left. The next one waits for it: their results lie in one memory.
+static void test_results(void **state) {
+    (void)state;
+    spy_device_desc d = device_desc();
+    holds_submits = true;
+    open_device(&d);
+    holds_submits = false;
+    spyi_null_on_dispatch(device->gpu, play, NULL);
+    float result = 1;
+    spy_args args = SPY_ARGS(spy_arg_f32("x", 1), spy_out_f32("_result", &result));
+    spy_function *f = spy_find_function(module, "f");
+    spyi_atomic_store(&leaves, 2);
+    FAILS(spy_call(f, args), SPY_ERROR_INTERRUPTED, "spy_call: f", "interrupted before its results came");
+    FAILS(spy_call(f, args), SPY_ERROR_INTERRUPTED, "spy_call: f", "interrupted before its results came");
+    assert_true(result == 1);
+    spyi_atomic_store(&leaves, 0);
+    spyi_null_hold_submits(device->gpu, false);
+    GOOD(spy_call(f, args));
+    assert_true(result == 7);
+    assert_int_equal(spyi_atomic_load(&blocked), 0);
+    spy_release_device(device);
+    assert_string_equal(spyi_text_str(&report), "");
+}
+
 // >>several callers
 
 static void *call_f(void *arg) {
@@ -341,6 +377,7 @@ int main(int count, char **words) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_interrupt),    cmocka_unit_test(test_timeout),           cmocka_unit_test(test_release),
         cmocka_unit_test(test_release_done), cmocka_unit_test(test_release_allocator), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_results),
         cmocka_unit_test(test_cuda),
     };
     return cmocka_run_group_tests(tests, hold_slang, end);
