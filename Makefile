@@ -157,6 +157,8 @@ $B/fuzz/%: $B/tests/fuzz/%.o $(library)
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ $(wrap_$*) -lcmocka $(LIBS)
 
+$B/fuzz/fuzz_memory: | $B/fake_cuda.so
+
 $B/bench/%: tests/bench/%.c $B/headers/implementation.o | headers
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -I. -Itests/common $(INCLUDES) $< $B/headers/implementation.o -o $@ $(LIBS)
