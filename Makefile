@@ -126,7 +126,7 @@ $B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/fake_cuda.h
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $< -o $@
 
-fake_cuda_tests := test_cuda test_cuda_graph test_cuda_repeat test_cuda_transfer test_cuda_unsized
+fake_cuda_tests := test_build test_cuda test_cuda_graph test_cuda_repeat test_cuda_transfer test_cuda_unsized
 $(foreach t,$(fake_cuda_tests),$B/unit-split/$t $B/unit-headers/$t): | $B/fake_cuda.so
 
 $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)
@@ -156,6 +156,8 @@ wrap_fuzz_memory := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $B/fuzz/%: $B/tests/fuzz/%.o $(library)
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ $(wrap_$*) -lcmocka $(LIBS)
+
+$B/fuzz/fuzz_memory: | $B/fake_cuda.so
 
 $B/bench/%: tests/bench/%.c $B/headers/implementation.o | headers
 	@mkdir -p $(@D)

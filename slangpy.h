@@ -742,8 +742,9 @@ typedef struct spy_blocking {
     void *user_data;
 } spy_blocking;
 
-// Asked about every 50 ms while the library waits for the Slang compiler, on the thread that waits: true leaves the wait, and
-// the call fails with SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself
+// Asked about every 50 ms while the library waits for the Slang compiler or for the driver's (vkCreateComputePipelines, NVRTC,
+// cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host memory (lavapipe compiles only when
+// the GPU comes to a kernel), on the thread that waits: true leaves the wait, and the call fails with SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself
 // (see spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a
 // Ctrl-C or a button. `func` must not call the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
@@ -903,10 +904,12 @@ typedef struct spy_device_desc {
     const char *label;          // name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
-    spy_interrupt interrupt;    // asked during waits for the Slang compiler whether to leave
-    // Seconds that the Slang compiler may take for one module or kernel; then the call fails with SPY_ERROR_TIMEOUT.
-    // 0: 600; negative: no limit. What is left runs on in a thread of its own until it ends by itself, and keeps its memory
-    // (about 150 MB; the log says so); the next compile takes about 0.3 s more, to open the compiler again.
+    spy_interrupt interrupt;    // asked during waits for compilers whether to leave
+    // Seconds that the Slang compiler may take for one module or kernel, and the driver's compiler or NVRTC for one kernel;
+    // then the call fails with SPY_ERROR_TIMEOUT. 0: 600; negative: no limit. What is left runs on in a thread of its own
+    // until it ends by itself, and keeps its memory (the Slang compiler about 150 MB; the log says so). The next module or
+    // kernel takes about 0.3 s more where the Slang compiler was left, to open it again; where a driver was left, the next
+    // call that needs the very kernel waits for it, or finds it done.
     double compile_timeout_s;
     bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
     bool single_threaded; // the program uses the device from one thread at a time by itself: calls leave out the lock
@@ -921,7 +924,9 @@ spy_device *spy_create_device(const spy_device_desc *desc);
 // Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
 // is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
 // calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
-// to release itself it releases before.
+// to release itself it releases before. Does not wait for a driver's compiler that a call has left (desc.interrupt,
+// desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on
+// an engine's VkInstance or VkDevice, a CUDA context or stream that the program has given.
 // Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
 void spy_release_device(spy_device *device);
 
@@ -4400,6 +4405,28 @@ SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
                        bool finished);                   // tells desc.progress and desc.blocking
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
+// What this thread would tell the log is added to `lines` instead, for spyi_tell_log() on another thread; NULL: told again.
+SPYI_FN void spyi_keep_log(spyi_text *lines);
+SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // tells what was kept, and empties `lines`
+SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // desc.allocator, not malloc()
+
+// >>long waits: for work that may last, which the caller may leave (long_wait.c)
+typedef struct spyi_long_wait {
+    spyi_context *ctx;
+    const char *what, *who;    // for messages: "compile f", "the Slang compiler"
+    uint64_t began, next_line; // ns
+    bool quiet;                // nobody would hear why: desc.interrupt is not asked
+    bool blocked, interrupted, late;
+} spyi_long_wait;
+
+SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,
+                                  bool quiet);
+// With the lock held, which is given away meanwhile: until the signal comes, or it is time to look round.
+SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
+SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // the caller is to leave
+// Why it has left: SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and their text.
+SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
+SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
 
 // desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
@@ -5722,6 +5749,10 @@ static spy_allocator spyi_default_allocator(void) {
     return a;
 }
 
+bool spyi_allocator_is_given(const spyi_context *ctx) {
+    return ctx->allocator.allocate != spyi_default_allocate;
+}
+
 enum { SPYI_ALIGNMENT = 16 };
 
 void *spyi_allocate(spyi_context *ctx, size_t size) {
@@ -5761,8 +5792,17 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
 // The context whose log this thread is in: a log function that calls what fails must not be told of that, without end.
 static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
 
+// NULL, or where this thread's messages are kept: of each a byte, its level, and its text with the NUL.
+static SPYI_THREAD_LOCAL spyi_text *spyi_kept_log;
+
 static void spyi_log_text(spyi_context *ctx, spy_log_level level, const spyi_text *text) {
     const spyi_context *outer = spyi_logging;
+    if (spyi_kept_log) {
+        const char head = (char)level;
+        spyi_text_add_n(spyi_kept_log, &head, 1);
+        spyi_text_add_n(spyi_kept_log, spyi_text_str(text), text->size + 1);
+        return;
+    }
     if (outer == ctx) return;
     spyi_logging = ctx;
     ctx->log.func(level, spyi_text_str(text), ctx->log.user_data);
@@ -5778,6 +5818,19 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     va_end(args);
     spyi_log_text(ctx, level, &text);
     spyi_text_free(&text);
+}
+
+void spyi_keep_log(spyi_text *lines) {
+    spyi_kept_log = lines;
+}
+
+void spyi_tell_log(spyi_context *ctx, spyi_text *lines) {
+    for (size_t at = 0; at + 1 < lines->size;) {
+        const char *text = lines->data + at + 1;
+        spyi_logf(ctx, (spy_log_level)lines->data[at], "%s", text);
+        at += strlen(text) + 2;
+    }
+    spyi_text_free(lines);
 }
 
 void spyi_block(spyi_context *ctx, bool begins) {
@@ -5945,6 +5998,72 @@ void spyi_context_destroy(spyi_context *ctx) {
     spyi_turns_destroy(&ctx->turns);
 }
 
+// >>base/long_wait.c ----------------------------------------------------------------------------------------
+
+// Waiting for work that may last, such as a compile on another thread: the log hears of it after two seconds, and the caller
+// leaves when desc.interrupt says so or desc.compile_timeout_s has passed.
+
+#define SPYI_WAIT_QUICK_NS 2000000u   // a wait that is shorter is none: nobody is told
+#define SPYI_WAIT_LOOK_NS 50000000u   // desc.interrupt is asked so often
+#define SPYI_WAIT_LINE_NS 2000000000u // until the first line in the log; the next after five times as long
+
+void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,
+                          bool quiet) {
+    memset(wait, 0, sizeof *wait);
+    wait->ctx = ctx;
+    wait->what = what;
+    wait->who = who;
+    wait->quiet = quiet;
+    wait->began = spyi_time_ns();
+    wait->next_line = SPYI_WAIT_LINE_NS;
+}
+
+bool spyi_long_wait_left(const spyi_long_wait *wait) {
+    return wait->interrupted || wait->late;
+}
+
+static double spyi_long_wait_seconds(const spyi_long_wait *wait) {
+    return (double)(spyi_time_ns() - wait->began) * 1e-9;
+}
+
+// Between two looks, without the lock: the log, the interrupt and the limit.
+static void spyi_long_wait_look(spyi_long_wait *wait) {
+    spyi_context *ctx = wait->ctx;
+    double s = spyi_long_wait_seconds(wait);
+    if (!wait->blocked) spyi_block(ctx, true);
+    wait->blocked = true;
+    if (s * 1e9 >= (double)wait->next_line) {
+        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; %s is still at it", wait->what, s, wait->who);
+        wait->next_line *= 5;
+    }
+    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))
+        wait->interrupted = true;
+    if (ctx->compile_timeout_s > 0 && s >= ctx->compile_timeout_s) wait->late = true;
+}
+
+void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock) {
+    if (spyi_signal_wait_ns(signal, lock, wait->blocked ? SPYI_WAIT_LOOK_NS : SPYI_WAIT_QUICK_NS)) return;
+    spyi_mutex_unlock(lock);
+    spyi_long_wait_look(wait);
+    spyi_mutex_lock(lock);
+}
+
+spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error) {
+    double s = spyi_long_wait_seconds(wait);
+    if (wait->interrupted) {
+        spyi_text_add(error, "%s: interrupted after %.1f s", wait->what, s);
+        return SPY_ERROR_INTERRUPTED;
+    }
+    spyi_text_add(error, "%s: not done after %.1f s; desc.compile_timeout_s allows %g", wait->what, s,
+                  wait->ctx->compile_timeout_s);
+    return SPY_ERROR_TIMEOUT;
+}
+
+void spyi_long_wait_end(spyi_long_wait *wait) {
+    if (wait->blocked) spyi_block(wait->ctx, false);
+    wait->blocked = false;
+}
+
 // >>backend/backend.h ---------------------------------------------------------------------------------------
 
 // The table that a backend fills. Nothing above it mentions an API, and a backend sees api, base and this file only.
@@ -6090,6 +6209,8 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
+    bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
+    bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
     uint64_t held_from; // the lowest batch number of work in a recording that is not reported; 0: there is none
@@ -7147,6 +7268,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     n->base.backend = spyi_null_backend();
+    n->base.slices = true;
     n->base.ctx = ctx;
     spyi_null_limits(&n->base.limits, &d);
     n->memory_bytes = n->base.limits.info.memory_bytes;
@@ -9636,9 +9758,6 @@ void spyi_sl_release(void) {
 
 // A deep expression recurses in libslang: a nest of 10,000 brackets takes about 30 MiB. Only what is used takes memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
-#define SPYI_SL_QUICK_NS 2000000u   // a wait that is shorter is none: nobody is told
-#define SPYI_SL_POLL_NS 50000000u   // desc.interrupt is asked so often
-#define SPYI_SL_LINE_NS 2000000000u // until the first line in the log; the next after five times as long
 
 typedef struct spyi_sl_task { // on its caller's stack
     void (*func)(void *context);
@@ -9928,50 +10047,11 @@ void spyi_sl_worker_forget(void) {
     spyi_sl_the_worker = NULL;
 }
 
-// What a waiting caller has found out so far.
-typedef struct spyi_sl_wait {
-    spyi_context *ctx;
-    const char *what;
-    uint64_t began, next_line; // ns
-    bool quiet;                // nobody would hear why: desc.interrupt is not asked
-    bool blocked, interrupted, late;
-} spyi_sl_wait;
-
-static bool spyi_sl_gives_up(const spyi_sl_wait *wait) {
-    return wait->interrupted || wait->late;
-}
-
-// Between two looks, without the lock: the log, the interrupt and the limit.
-static void spyi_sl_look_round(spyi_sl_wait *wait) {
-    spyi_context *ctx = wait->ctx;
-    uint64_t waited = spyi_time_ns() - wait->began;
-    double s = (double)waited * 1e-9;
-    if (!wait->blocked) spyi_block(ctx, true);
-    wait->blocked = true;
-    if (waited >= wait->next_line) {
-        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; the Slang compiler is still at it", wait->what,
-                  s);
-        wait->next_line *= 5;
-    }
-    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))
-        wait->interrupted = true;
-    if (ctx->compile_timeout_s > 0 && s >= ctx->compile_timeout_s) wait->late = true;
-}
-
-// With the lock held, which is given away meanwhile: until the worker says something, or it is time to look round.
-static void spyi_sl_wait_once(spyi_sl_worker *w, spyi_sl_wait *wait) {
-    uint64_t ns = wait->blocked ? SPYI_SL_POLL_NS : SPYI_SL_QUICK_NS;
-    if (spyi_signal_wait_ns(&w->told, &w->lock, ns)) return;
-    spyi_mutex_unlock(&w->lock);
-    spyi_sl_look_round(wait);
-    spyi_mutex_lock(&w->lock);
-}
-
 // With the lock held: hands the task over and waits until it is done, or it is left, or the worker is lost.
-static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wait *wait) {
+static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_long_wait *wait) {
     w->task = task;
     spyi_signal_all(&w->wake);
-    while (!task->done && !w->lost && !(w->away && spyi_sl_gives_up(wait))) {
+    while (!task->done && !w->lost && !(w->away && spyi_long_wait_left(wait))) {
         if (w->ask) {
             spyi_mutex_unlock(&w->lock);
             uint32_t failed = spyi_failed_allocations();
@@ -9982,7 +10062,7 @@ static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wai
             w->ask = NULL;
             spyi_signal_all(&w->wake);
         } else {
-            spyi_sl_wait_once(w, wait);
+            spyi_long_wait_once(wait, &w->told, &w->lock);
         }
     }
     w->task = NULL;
@@ -9990,21 +10070,18 @@ static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wai
     spyi_signal_all(&w->told); // to those whose turn comes
 }
 
-static spy_status spyi_sl_say_left(const spyi_sl_wait *wait, bool threw, bool began, spyi_text *error) {
-    double s = (double)(spyi_time_ns() - wait->began) * 1e-9;
-    if (threw)
+static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool began, spyi_text *error) {
+    spy_status status = SPY_ERROR_COMPILE;
+    if (!threw) status = spyi_long_wait_say(wait, error);
+    else
         spyi_text_add(error, "%s: the Slang compiler threw an exception, which is a fault of its own",
                       wait->what);
-    else if (wait->interrupted) spyi_text_add(error, "%s: interrupted after %.1f s", wait->what, s);
-    else
-        spyi_text_add(error, "%s: not done after %.1f s; desc.compile_timeout_s allows %g", wait->what, s,
-                      wait->ctx->compile_timeout_s);
     if (began)
         spyi_logf(wait->ctx, SPY_LOG_WARNING,
                   "%s: the Slang compiler is left %s, with about 150 MB of memory; the next compile opens it "
                   "again",
                   wait->what, threw ? "as its exception found it" : "to itself until it is done");
-    return threw ? SPY_ERROR_COMPILE : wait->interrupted ? SPY_ERROR_INTERRUPTED : SPY_ERROR_TIMEOUT;
+    return status;
 }
 
 // Takes the worker out of service. A thread that is still in libslang needs our code when it comes back.
@@ -10046,14 +10123,9 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
         return SPY_OK;
     }
     spyi_text ignored = { NULL, 0, 0 };
-    spyi_sl_wait wait;
-    memset(&wait, 0, sizeof wait);
-    wait.ctx = compiler->ctx;
-    wait.what = what;
-    wait.quiet = !error;
+    spyi_long_wait wait;
+    spyi_long_wait_begin(&wait, compiler->ctx, what, "the Slang compiler", !error);
     if (!error) error = &ignored;
-    wait.began = spyi_time_ns();
-    wait.next_line = SPYI_SL_LINE_NS;
     spyi_sl_task task;
     task.func = func;
     task.context = context;
@@ -10067,18 +10139,19 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
             break;
         }
         spyi_mutex_lock(&w->lock);
-        while (w->task && !w->lost && !spyi_sl_gives_up(&wait)) spyi_sl_wait_once(w, &wait);
+        while (w->task && !w->lost && !spyi_long_wait_left(&wait))
+            spyi_long_wait_once(&wait, &w->told, &w->lock);
         bool began = !w->task && !w->lost;
         if (began) spyi_sl_hand_over(w, &task, &wait);
         bool lost = w->lost, threw = began && w->threw;
         spyi_mutex_unlock(&w->lock);
         if (lost) spyi_sl_worker_lose(w);
-        if (!task.done && (threw || spyi_sl_gives_up(&wait)))
+        if (!task.done && (threw || spyi_long_wait_left(&wait)))
             status = spyi_sl_say_left(&wait, threw, began, error);
         spyi_sl_worker_drop(w);
     }
     spyi_note_failed_allocations(task.failed);
-    if (wait.blocked) spyi_block(compiler->ctx, false);
+    spyi_long_wait_end(&wait);
     if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
     spyi_text_free(&ignored);
     return status;
@@ -15802,6 +15875,15 @@ typedef struct spyi_close_callback {
     struct spyi_close_callback *next;
 } spyi_close_callback;
 
+typedef struct spyi_build spyi_build; // build.c: a kernel that is being made
+
+typedef struct spyi_builds {
+    spyi_mutex lock;     // guards what follows, and whether builds are done
+    spyi_signal changed; // one is done
+    spyi_build *left;    // whose callers have left
+    bool released;       // the device has been: the last build that is not done frees it
+} spyi_builds;
+
 struct spy_device {
     spyi_context ctx; // first: begins with spyi_object
     const spy_backend *backend;
@@ -15813,6 +15895,7 @@ struct spy_device {
     spyi_pool pool;
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
+    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
     struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
@@ -15841,6 +15924,7 @@ struct spy_device {
     spy_reload_hook reload;
     uint64_t reload_looked_ns; // last look at the files
     bool reload_looking;       // ... has found changes that are not all dealt with
+    spyi_builds builds;
     struct spyi_reload_job *reload_job; // reload.c; NULL: none is under way
     spy_device_stats stats;
 };
@@ -15883,7 +15967,21 @@ SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
 // After the operation that the barrier went with.
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 
+// >>build.c
+// The backend's create_kernel, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
+// the thread goes on. `what` is for messages. Free-threaded.
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
+                                     spyi_kernel **kernel, spyi_text *error);
+SPYI_FN void spyi_builds_init(spy_device *device);
+// When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
+// spyi_device_free() when it is.
+SPYI_FN bool spyi_builds_release(spy_device *device);
+SPYI_FN void spyi_builds_free(spy_device *device); // all builds are done
+
 // >>device.c
+// Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error);
+SPYI_FN void spyi_device_free(spy_device *device);                // the last part of its release
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
 // Reports `error` under a function's name and frees it: "spy_call: ...".
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -19891,6 +19989,239 @@ spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration)
     return status;
 }
 
+// >>data/build.c --------------------------------------------------------------------------------------------
+
+// Kernels from the backend, each made on a thread of its own, so that a caller need not stay with a driver that compiles for
+// long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with copies of all that it reads.
+//
+// What was left is the device's. A later call that needs the very kernel waits for it, or finds it done. When the device is
+// released meanwhile, the thread takes over what its work still needs (the backend's device, the context) and frees it at its
+// end, so that a program can leave at once. Two things the thread must not outlive: an engine's device and the program's
+// allocator; with these the release waits.
+
+// Drivers' compilers recurse. Only what is used takes memory.
+#define SPYI_BUILD_STACK_BYTES ((size_t)64 << 20)
+
+struct spyi_build {
+    spyi_build *next; // among those that were left
+    spy_device *device;
+    spyi_thread thread;
+    bool started; // its thread has not been joined
+    bool done;    // under device->builds.lock
+    // The result.
+    spyi_kernel *kernel;
+    spy_status status;
+    spyi_text error, log;
+    uint32_t failed; // allocations
+    // The task: the desc with NULL for its pointers, then what they lead to.
+    spyi_kernel_desc desc; // its pointers lead into `bytes`
+    size_t size;
+    char *bytes;
+};
+
+// >>copies of a desc
+
+// Adds an array to the bytes; where there is memory for them, its place goes to *at.
+static void spyi_build_add(spyi_build *b, const void *data, size_t size, const void **at) {
+    if (b->bytes && data) {
+        memcpy(b->bytes + b->size, data, size);
+        *at = b->bytes + b->size;
+    }
+    if (data) b->size += spyi_align(size, 16);
+}
+
+static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
+    const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
+               *head;
+    spyi_kernel_desc plain;
+    memcpy(&plain, desc, sizeof plain);
+    plain.label = plain.entry = NULL;
+    plain.code = NULL;
+    plain.slots = NULL;
+    plain.params = NULL;
+    plain.uniform_places = NULL;
+    b->size = 0;
+    spyi_build_add(b, &plain, sizeof plain, &head);
+    spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
+    spyi_build_add(b, desc->code, desc->code_size, &code);
+    spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
+    spyi_build_add(b, desc->slots, desc->binding_count * sizeof *desc->slots, &slots);
+    spyi_build_add(b, desc->params, desc->param_count * sizeof *desc->params, &params);
+    spyi_build_add(b, desc->uniform_places, desc->uniform_count * sizeof *desc->uniform_places, &places);
+    b->desc = plain;
+    b->desc.label = (const char *)label;
+    b->desc.code = code;
+    b->desc.entry = (const char *)entry;
+    b->desc.slots = (const spyi_slot *)slots;
+    b->desc.params = (const uint32_t *)params;
+    b->desc.uniform_places = (const spyi_uniform_place *)places;
+}
+
+static void spyi_build_free(spyi_build *b) {
+    spyi_text_free(&b->error);
+    spyi_text_free(&b->log);
+    free(b->bytes);
+    free(b);
+}
+
+static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *desc) {
+    spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->device = device;
+    spyi_build_add_all(b, desc); // measures
+    b->bytes = (char *)spyi_calloc(1, b->size);
+    if (b->bytes) {
+        spyi_build_add_all(b, desc);
+        return b;
+    }
+    free(b);
+    return NULL;
+}
+
+// >>the work
+
+static void spyi_build_make(spyi_build *b) {
+    spy_device *device = b->device;
+    uint32_t failed = spyi_failed_allocations();
+    b->status = device->backend->create_kernel(device->gpu, &b->desc, &b->kernel, &b->error);
+    b->failed = spyi_failed_allocations() - failed;
+}
+
+// A released device ends with the last of its builds.
+static bool spyi_builds_over(const spyi_builds *builds) {
+    const spyi_build *b = builds->left;
+    while (b && b->done) b = b->next;
+    return !b;
+}
+
+static void spyi_build_thread(void *user) {
+    spyi_build *b = (spyi_build *)user;
+    spy_device *device = b->device;
+    spyi_builds *builds = &device->builds;
+    spyi_keep_log(&b->log);
+    spyi_build_make(b);
+    spyi_keep_log(NULL);
+    spyi_mutex_lock(&builds->lock);
+    b->done = true;
+    bool last = builds->released && spyi_builds_over(builds);
+    spyi_signal_all(&builds->changed);
+    spyi_mutex_unlock(&builds->lock);
+    if (last) spyi_device_free(device);
+}
+
+static void spyi_build_join(spyi_build *b) {
+    if (b->started) spyi_thread_join(&b->thread);
+    b->started = false;
+}
+
+// Of those that were left: the one that makes this very kernel, which is the caller's from now on; NULL: there is none.
+static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
+    spyi_mutex_lock(&builds->lock);
+    spyi_build **at = &builds->left;
+    while (*at && ((*at)->size != wanted->size || memcmp((*at)->bytes, wanted->bytes, wanted->size) != 0))
+        at = &(*at)->next;
+    spyi_build *found = *at;
+    if (found) *at = found->next;
+    spyi_mutex_unlock(&builds->lock);
+    return found;
+}
+
+// false: the caller has left.
+static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
+    spyi_builds *builds = &b->device->builds;
+    spyi_mutex_lock(&builds->lock);
+    while (!b->done && !spyi_long_wait_left(wait)) spyi_long_wait_once(wait, &builds->changed, &builds->lock);
+    bool done = b->done;
+    if (!done) {
+        b->next = builds->left;
+        builds->left = b;
+    }
+    spyi_mutex_unlock(&builds->lock);
+    return done;
+}
+
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
+                                     spyi_kernel **kernel, spyi_text *error) {
+    spyi_long_wait wait;
+    spyi_build *b = spyi_build_new(device, desc);
+    *kernel = NULL;
+    if (!b) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_build *left = spyi_build_take(&device->builds, b);
+    if (left) {
+        spyi_build_free(b);
+        b = left;
+    } else {
+        b->started = spyi_thread_start_deep(&b->thread, spyi_build_thread, b, SPYI_BUILD_STACK_BYTES);
+        if (!b->started) { // no thread is to be had: this one stays until the end
+            spyi_build_make(b);
+            b->done = true;
+        }
+    }
+    spyi_long_wait_begin(&wait, &device->ctx, what, "the driver's compiler", false);
+    bool done = spyi_build_wait(b, &wait);
+    spyi_long_wait_end(&wait);
+    if (!done) {
+        spyi_library_stay(); // the thread needs our code
+        spyi_logf(&device->ctx, SPY_LOG_WARNING,
+                  "%s: the driver's compiler is left to itself until it is done", what);
+        return spyi_long_wait_say(&wait, error);
+    }
+    spyi_build_join(b);
+    spyi_tell_log(&device->ctx, &b->log);
+    spyi_note_failed_allocations(b->failed);
+    spy_status status = b->status;
+    *kernel = b->kernel;
+    spyi_text_add_n(error, spyi_text_str(&b->error), b->error.size);
+    spyi_build_free(b);
+    return status;
+}
+
+// >>the device's end
+
+SPYI_FN void spyi_builds_init(spy_device *device) {
+    spyi_mutex_init(&device->builds.lock);
+    spyi_signal_init(&device->builds.changed);
+}
+
+SPYI_FN bool spyi_builds_release(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    bool stays = spyi_allocator_is_given(&device->ctx) || (device->base && device->base->borrowed);
+    spyi_mutex_lock(&builds->lock);
+    bool over = spyi_builds_over(builds);
+    if (!over && stays) {
+        spyi_block(&device->ctx, true);
+        while (!spyi_builds_over(builds)) spyi_signal_wait(&builds->changed, &builds->lock);
+        spyi_block(&device->ctx, false);
+        over = true;
+    }
+    if (!over) {
+        builds->released = true;
+        for (spyi_build *b = builds->left; b; b = b->next) {
+            if (b->done) continue;
+            spyi_thread_detach(&b->thread);
+            b->started = false;
+        }
+    }
+    spyi_mutex_unlock(&builds->lock);
+    return over;
+}
+
+SPYI_FN void spyi_builds_free(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    while (builds->left) {
+        spyi_build *b = builds->left;
+        builds->left = b->next;
+        spyi_build_join(b);
+        if (b->kernel) device->backend->destroy_kernel(device->gpu, b->kernel);
+        spyi_build_free(b);
+    }
+    spyi_signal_destroy(&builds->changed);
+    spyi_mutex_destroy(&builds->lock);
+}
+
 // >>data/module.c -------------------------------------------------------------------------------------------
 
 // Modules and functions: what a user loads and finds by name.
@@ -21257,17 +21588,31 @@ static spy_status spyi_reload_compile(spy_module *module, const char *source, sp
     return status;
 }
 
-// A function that is not found again stays as a name.
-static void spyi_reload_look_up(spyi_reload_part *part) {
+// A function that the new code has not stays as a name, without overloads.
+static spy_status spyi_reload_look_up(spyi_reload_part *part, spyi_text *error) {
     for (size_t i = 0; i < part->function_count; i++) {
         spyi_reload_function *f = &part->functions[i];
-        spyi_text ignored = { NULL, 0, 0 };
+        spyi_text problem = { NULL, 0, 0 };
         if (f->known) continue;
-        f->known = true;
-        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) !=
-            SPY_OK)
-            spyi_overloads_free(&f->overloads);
-        spyi_text_free(&ignored);
+        uint32_t failed = spyi_failed_allocations();
+        spy_status status =
+            spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &problem);
+        if (status != SPY_OK) spyi_overloads_free(&f->overloads);
+        status = spyi_check_allocations(failed, status, &problem);
+        f->known = status == SPY_OK;
+        if (!f->known) spyi_text_add(error, "%s", spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        if (!f->known) return status;
+    }
+    return SPY_OK;
+}
+
+// The new code is dropped. Its files count as seen until they change again, as those of code that did not compile do.
+static void spyi_reload_give_up(spyi_reload_job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        spy_module *m = job->parts[i].module;
+        if (m->fresh) spyi_unit_give_up(m->unit, m->fresh);
+        m->fresh = NULL;
     }
 }
 
@@ -21282,13 +21627,11 @@ static void spyi_reload_work(void *user) {
         if (job->status != SPY_OK) job->failed = i;
     }
     job->compiled = true;
-    for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) spyi_reload_look_up(&job->parts[i]);
-    for (size_t i = 0; i < job->count && job->status != SPY_OK; i++) {
-        spy_module *m =
-            job->parts[i].module; // its files count as seen until they change again, as the failed one's do
-        if (i != job->failed) spyi_unit_give_up(m->unit, m->fresh);
-        m->fresh = NULL;
+    for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) {
+        job->status = spyi_reload_look_up(&job->parts[i], &job->error);
+        if (job->status != SPY_OK) job->failed = i;
     }
+    if (job->status != SPY_OK) spyi_reload_give_up(job);
     spyi_atomic_store(&job->finished, 1);
     if (job->threaded)
         spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
@@ -21430,6 +21773,11 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             spyi_reload_join(job);
             spyi_reload_start(job, background);
             return !background && spyi_reload_collect(run, background);
+        }
+        if (!good) {
+            job->status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&job->error, "out of host memory");
+            spyi_reload_give_up(job);
         }
     }
     spyi_reload_join(job);
@@ -21937,13 +22285,19 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
     spyi_bounds_destroy(device);
-    if (device->gpu) {
-        spyi_pool_destroy(device);
-        device->backend->destroy(device->gpu);
-    }
+    if (device->gpu) spyi_pool_destroy(device);
     if (device->compiler) spyi_compiler_destroy(device->compiler);
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (spyi_builds_release(device)) spyi_device_free(device);
+}
+
+// What a build needs that the driver is not done with.
+SPYI_FN void spyi_device_free(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    spyi_builds_free(device);
+    if (device->gpu) device->backend->destroy(device->gpu);
     spyi_mutex_destroy(&device->release_lock);
     spyi_mutex_destroy(&device->dump_lock);
     spy_allocator allocator = ctx->allocator;
@@ -22004,6 +22358,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_atomic_store(&device->ctx.object.references, 1);
         spyi_mutex_init(&device->release_lock);
         spyi_mutex_init(&device->dump_lock);
+        spyi_builds_init(device);
         device->backend = desc->backend;
         device->epoch = 1;
         device->dump_directory = spyi_strdup(desc->dump_directory);
@@ -22084,6 +22439,28 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     status = spyi_bounds_report(device, function);
     if (status != SPY_OK) return status;
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
+}
+
+#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
+
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
+    const spy_interrupt *interrupt = &device->ctx.interrupt;
+    bool held = device->base->held_from != 0 && submit >= device->base->held_from;
+    bool asks = interrupt->func && device->base->slices && !held;
+    spy_status status;
+    spyi_block(&device->ctx, true);
+    for (;;) {
+        size_t before = error->size;
+        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
+        if (!asks || status != SPY_ERROR_NOT_READY) break;
+        if (error->data) error->data[error->size = before] = 0; // not a failure
+        if (!interrupt->func(interrupt->user_data)) continue;
+        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
+        status = SPY_ERROR_INTERRUPTED;
+        break;
+    }
+    spyi_block(&device->ctx, false);
+    return status;
 }
 
 spy_status spy_wait(spy_device *device) {
@@ -29409,7 +29786,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
+        status = spyi_build_kernel(device, &desc, spyi_text_str(&step), &variant->kernel, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);
@@ -30646,6 +31023,7 @@ typedef struct spyi_run_state {
     spy_command_list *list; // records the call; NULL: it runs
     bool waits;             // something returns to host memory
     bool left;              // the device has been left to compile: the launch is worked out again
+    bool timing;            // time_begin has been called
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -30713,6 +31091,11 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         s->waits = true;
     }
     if (!s->waits || size == 0) return SPY_OK;
+    if (device->readback_submit) { // a call has left its results: the GPU may still write them
+        spy_status status = spyi_wait_for_results(device, device->readback_submit, error);
+        if (status != SPY_OK) return status;
+        device->readback_submit = 0;
+    }
     if (device->readback && device->readback->size < size) {
         spyi_pool_give(device, device->readback); // every call that uses it waits, so the GPU is done with it
         device->readback = NULL;
@@ -30885,6 +31268,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
+    s->timing = s->timing || timed;
     s->plan->last_submit = device->backend->open_submit(device->gpu);
     dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
@@ -30895,9 +31279,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
 static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
-    spyi_block(&device->ctx, true);
-    spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
-    spyi_block(&device->ctx, false);
+    spy_status status = spyi_wait_for_results(device, s->plan->last_submit, error);
+    if (status == SPY_ERROR_INTERRUPTED) device->readback_submit = s->plan->last_submit;
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &s->values->items[leaf->value];
@@ -31011,7 +31394,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.values = values;
     s.launch = &plan->launch;
     s.list = list;
-    s.waits = s.left = false;
+    s.waits = s.left = s.timing = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
     spyi_variant *variant = s.launch->repeatable;
@@ -31039,6 +31422,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         status = several ? spyi_run_passes(&s, variant, timed, error)
                          : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
+        else if (s.timing) { // what failed ends, too
+            spyi_text ignored = { NULL, 0, 0 };
+            (void)device->backend->time_end(device->gpu, &ignored);
+            spyi_text_free(&ignored);
+        }
         if (!list) device->stats.calls++;
     }
     if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
@@ -31047,7 +31435,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
-    if (s.waits || timed) spyi_print_deliver(device);
+    if ((s.waits || timed) && status != SPY_ERROR_INTERRUPTED) spyi_print_deliver(device);
     if (status == SPY_OK && (s.waits || timed))
         status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)

@@ -1845,9 +1845,11 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *bod
         options[count++] = "-minimal";
     spyi_text text = { NULL, 0, 0 };
     bool good;
+    uint32_t failed = spyi_failed_allocations(); // NVRTC crashes on many texts that end early
     spyi_add_prelude(blocks, &text);
     good = spyi_add_body(body, desc, name, &text);
-    if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
+    if (spyi_failed_allocations() != failed) good = false;
+    else if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
         good = spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
                               options, count, code, log);
@@ -1862,11 +1864,12 @@ static bool spyi_compile_full(const spyi_nvrtc *nvrtc, int arch, const char *bod
     int count = spyi_add_options(desc, options);
     spyi_text text = { NULL, 0, 0 }, headers = { NULL, 0, 0 };
     bool good;
+    uint32_t failed = spyi_failed_allocations();
     spyi_find_headers(&headers);
     if ((spyi_needed_blocks(body) & SPYI_BLOCK_HALF) != 0) options[count++] = "-DSLANG_CUDA_ENABLE_HALF=1";
     if (headers.size > 0) options[count++] = spyi_text_str(&headers);
     spyi_text_add_n(&text, (const char *)desc->code, desc->prelude_size);
-    good = spyi_add_body(body, desc, name, &text) &&
+    good = spyi_add_body(body, desc, name, &text) && spyi_failed_allocations() == failed &&
            spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
                           options, count, code, log);
     spyi_text_free(&text);
@@ -1881,13 +1884,14 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc,
     unsigned blocks = spyi_needed_blocks(body);
     spyi_text slim = { NULL, 0, 0 }, full = { NULL, 0, 0 };
     bool good;
+    uint32_t failed = spyi_failed_allocations();
     *entry = spyi_kernel_symbol(desc);
     if (*entry == NULL) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     good = spyi_compile_slim(nvrtc, arch, body, desc, *entry, blocks, code, &slim);
-    if (!good && desc->prelude_size > 0) {
+    if (!good && desc->prelude_size > 0 && spyi_failed_allocations() == failed) {
         good = spyi_compile_full(nvrtc, arch, body, desc, *entry, code, &full);
         if (good)
             spyi_logf(ctx, SPY_LOG_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
@@ -1902,7 +1906,7 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc,
     }
     spyi_text_free(&slim);
     spyi_text_free(&full);
-    return good ? SPY_OK : SPY_ERROR_COMPILE;
+    return good ? SPY_OK : spyi_check_allocations(failed, SPY_ERROR_COMPILE, error);
 }
 
 // >>cuda/device.c -------------------------------------------------------------------------------------------
@@ -2134,8 +2138,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
         (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
-    if (given != NULL && given->context != NULL)
-        status = spyi_cuda_take_context(gpu, desc, given->context, error);
+    gpu->base.borrowed = given != NULL && given->context != NULL;
+    if (gpu->base.borrowed) status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);
     if (status != SPY_OK) return status;
     spyi_cuda_set_limits(gpu);
@@ -2397,6 +2401,7 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
     bool other;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
+    if (stream != gpu->own_stream) gpu->base.borrowed = true;
     if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
         gpu->stream = stream;
         return SPY_OK;

@@ -1857,6 +1857,8 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     }
     status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
     if (status != SPY_OK) return status;
+    gpu->base.slices = true;
+    gpu->base.borrowed = engine != NULL && (engine->device != NULL || engine->instance != NULL);
     if (engine != NULL && engine->device != NULL) {
         status = spyi_vk_use_engine(gpu, engine, error);
     } else {

@@ -397,7 +397,7 @@ def create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_
     `include_paths`: searched by `import` and #include; `existing_device_handles`: a CUcontext for a CUDA device, which must outlive
     it, with or without its CUdevice, as a list of NativeHandle; see get_cuda_current_context_native_handles(); `more`: further keywords of DeviceDesc (adapter_name, label,
     compiler_options, log, progress, print_buffer_size, slang_library, max_plans, compile_timeout_s: seconds that the Slang
-    compiler may take for one module or kernel, 0: 600, negative: no limit; check_bounds, for
+    compiler may take for one module or kernel, and the driver for one kernel, 0: 600, negative: no limit; check_bounds, for
     debugging: tensors taken whole check their indices in the kernel, and the first bad one is the next wait's or read's error). The environment's
     SLANGPY_DEVICE_TYPE_OVERRIDE names another type."""
     override = os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE")

@@ -96,13 +96,14 @@ static void spyp_on_block(bool begins, void *user_data) {
     }
 }
 
-// Ctrl-C in the main thread, which waits for the Slang compiler without the GIL: the error stays set, and the call that fails
+// Ctrl-C in the main thread, which waits for a compiler without the GIL: the error stays set, and the call that fails
 // for it raises it.
 static bool spyp_on_interrupt(void *user_data) {
     spyp_device *d = (spyp_device *)user_data;
     if (d->owner != PyThread_get_thread_ident() || !d->released) return false;
     PyEval_RestoreThread(d->released);
     bool raised = PyErr_CheckSignals() < 0;
+    d->interrupted = d->interrupted || raised; // what compiles goes with the process
     d->released = PyEval_SaveThread();
     return raised;
 }

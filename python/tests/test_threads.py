@@ -323,6 +323,92 @@ def test_interrupt_compile_exit():
     assert code == -signal.SIGINT and "KeyboardInterrupt" in err and took < 15, (code, out, err, took)
 
 
+SLOW_DRIVER = """
+        import os, sys, time
+        os.environ["MESA_SHADER_CACHE_DISABLE"] = "true"
+        import slangpy as spy
+        n = 160  # lavapipe's vkCreateComputePipelines takes 4 s, Slang a tenth of one
+        d = spy.create_device(progress=lambda step, done: print(step.split(" ")[0], flush=True) if not done and "big_" in step else None)
+        m = spy.Module.load_from_source(d, "big", '''
+            float twice(float x) { return 2 * x; }
+            float big(float x) {
+                float a[%d];
+                [unroll] for (int i = 0; i < %d; i++) a[i] = sin(x + i);
+                [unroll] for (int j = 0; j < %d; j++)
+                    [unroll] for (int k = 0; k < %d; k++) { a[j] = a[j] * a[k] + x; x += a[(j * 7 + k) %% %d]; }
+                return x;
+            }''' % (n, n, n, n, n))
+        x = spy.Tensor.zeros(d, (4,))
+"""
+
+
+def interrupted_pipeline(script):
+    """Sends Ctrl-C half a second into the driver's compile; gives the exit status, output, errors and the seconds until the end."""
+    p = run_script(SLOW_DRIVER + script)
+    try:
+        assert [p.stdout.readline(), p.stdout.readline()] == ["compile\n", "pipeline\n"], p.communicate(timeout=100)
+        time.sleep(0.5)
+        p.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = p.communicate(timeout=100)
+        return p.returncode, out, err, time.monotonic() - start
+    finally:
+        p.kill()
+
+
+def test_interrupt_pipeline():
+    """Ctrl-C ends the wait for a driver that compiles for long; the device can be used at once, and closed."""
+    code, out, err, took = interrupted_pipeline("""
+        start = time.monotonic()
+        try:
+            m.big(x, _result=x)
+        except KeyboardInterrupt:
+            print("interrupted", time.monotonic() - start, flush=True)
+        print(m.twice(4.0), flush=True)
+        start = time.monotonic()
+        d.close()
+        print("closed", time.monotonic() - start, flush=True)
+    """)
+    lines = out.split("\n")
+    assert code == 0 and lines[0].startswith("interrupted ") and lines[1] == "8.0" and lines[2].startswith("closed "), (code, out, err)
+    assert float(lines[0].split()[1]) < 2.5 and float(lines[2].split()[1]) < 1, out  # 0.6 s and nothing on a machine that has time
+
+
+def test_interrupt_pipeline_exit():
+    """Ctrl-C that nobody catches ends the program though the driver goes on."""
+    code, out, err, took = interrupted_pipeline("""
+        m.big(x, _result=x)
+    """)
+    assert code == -signal.SIGINT and "KeyboardInterrupt" in err and took < 2, (code, out, err, took)  # 0.2 s
+
+
+def test_interrupt_result():
+    """Ctrl-C ends the wait for a result of a call, which lavapipe's LLVM lets wait: it compiles when the GPU comes to the kernel."""
+    p = run_script("""
+        import os, time
+        os.environ["MESA_SHADER_CACHE_DISABLE"] = "true"
+        import slangpy as spy
+        d = spy.create_device(progress=lambda step, done: print(step.split(" ")[0], flush=True) if done and "big_" in step else None)
+        lines = "".join("x = sin(x * %d) + cos(x + %d) * x; if (x > %d) x = exp(x) + tan(x);" % (i, i, i) for i in range(200))  # 8 s
+        m = spy.Module.load_from_source(d, "big", "float big(float x) { " + lines + " return x; }")
+        try:
+            m.big(1.0)
+            print("done", flush=True)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """)
+    try:
+        assert [p.stdout.readline(), p.stdout.readline()] == ["compile\n", "pipeline\n"], p.communicate(timeout=100)
+        time.sleep(0.3)
+        p.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = p.communicate(timeout=100)
+        took = time.monotonic() - start
+    finally:
+        p.kill()
+    assert p.returncode == 0 and out == "interrupted\n" and took < 2, (p.returncode, out, err, took)  # 0.2 s
+
+
 def test_compile_timeout():
     d = spy.create_device(compile_timeout_s=0.0001)
     with pytest.raises(spy.Error, match="load module quick: not done after .* compile_timeout_s allows 0.0001"):

@@ -71,10 +71,12 @@ typedef struct spy_device_desc {
     const char *label;          // name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
     size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
-    spy_interrupt interrupt;    // asked during waits for the Slang compiler whether to leave
-    // Seconds that the Slang compiler may take for one module or kernel; then the call fails with SPY_ERROR_TIMEOUT.
-    // 0: 600; negative: no limit. What is left runs on in a thread of its own until it ends by itself, and keeps its memory
-    // (about 150 MB; the log says so); the next compile takes about 0.3 s more, to open the compiler again.
+    spy_interrupt interrupt;    // asked during waits for compilers whether to leave
+    // Seconds that the Slang compiler may take for one module or kernel, and the driver's compiler or NVRTC for one kernel;
+    // then the call fails with SPY_ERROR_TIMEOUT. 0: 600; negative: no limit. What is left runs on in a thread of its own
+    // until it ends by itself, and keeps its memory (the Slang compiler about 150 MB; the log says so). The next module or
+    // kernel takes about 0.3 s more where the Slang compiler was left, to open it again; where a driver was left, the next
+    // call that needs the very kernel waits for it, or finds it done.
     double compile_timeout_s;
     bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
     bool single_threaded; // the program uses the device from one thread at a time by itself: calls leave out the lock
@@ -89,7 +91,9 @@ spy_device *spy_create_device(const spy_device_desc *desc);
 // Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
 // is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
 // calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
-// to release itself it releases before.
+// to release itself it releases before. Does not wait for a driver's compiler that a call has left (desc.interrupt,
+// desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on
+// an engine's VkInstance or VkDevice, a CUDA context or stream that the program has given.
 // Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
 void spy_release_device(spy_device *device);
 

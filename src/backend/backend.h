@@ -145,6 +145,8 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
+    bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
+    bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
     uint64_t held_from; // the lowest batch number of work in a recording that is not reported; 0: there is none

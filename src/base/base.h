@@ -264,6 +264,28 @@ SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
                        bool finished);                   // tells desc.progress and desc.blocking
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
+// What this thread would tell the log is added to `lines` instead, for spyi_tell_log() on another thread; NULL: told again.
+SPYI_FN void spyi_keep_log(spyi_text *lines);
+SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // tells what was kept, and empties `lines`
+SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // desc.allocator, not malloc()
+
+// >>long waits: for work that may last, which the caller may leave (long_wait.c)
+typedef struct spyi_long_wait {
+    spyi_context *ctx;
+    const char *what, *who;    // for messages: "compile f", "the Slang compiler"
+    uint64_t began, next_line; // ns
+    bool quiet;                // nobody would hear why: desc.interrupt is not asked
+    bool blocked, interrupted, late;
+} spyi_long_wait;
+
+SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,
+                                  bool quiet);
+// With the lock held, which is given away meanwhile: until the signal comes, or it is time to look round.
+SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
+SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // the caller is to leave
+// Why it has left: SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and their text.
+SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
+SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
 
 // desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);

@@ -66,6 +66,10 @@ static spy_allocator spyi_default_allocator(void) {
     return a;
 }
 
+bool spyi_allocator_is_given(const spyi_context *ctx) {
+    return ctx->allocator.allocate != spyi_default_allocate;
+}
+
 enum { SPYI_ALIGNMENT = 16 };
 
 void *spyi_allocate(spyi_context *ctx, size_t size) {
@@ -105,8 +109,17 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
 // The context whose log this thread is in: a log function that calls what fails must not be told of that, without end.
 static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
 
+// NULL, or where this thread's messages are kept: of each a byte, its level, and its text with the NUL.
+static SPYI_THREAD_LOCAL spyi_text *spyi_kept_log;
+
 static void spyi_log_text(spyi_context *ctx, spy_log_level level, const spyi_text *text) {
     const spyi_context *outer = spyi_logging;
+    if (spyi_kept_log) {
+        const char head = (char)level;
+        spyi_text_add_n(spyi_kept_log, &head, 1);
+        spyi_text_add_n(spyi_kept_log, spyi_text_str(text), text->size + 1);
+        return;
+    }
     if (outer == ctx) return;
     spyi_logging = ctx;
     ctx->log.func(level, spyi_text_str(text), ctx->log.user_data);
@@ -122,6 +135,19 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     va_end(args);
     spyi_log_text(ctx, level, &text);
     spyi_text_free(&text);
+}
+
+void spyi_keep_log(spyi_text *lines) {
+    spyi_kept_log = lines;
+}
+
+void spyi_tell_log(spyi_context *ctx, spyi_text *lines) {
+    for (size_t at = 0; at + 1 < lines->size;) {
+        const char *text = lines->data + at + 1;
+        spyi_logf(ctx, (spy_log_level)lines->data[at], "%s", text);
+        at += strlen(text) + 2;
+    }
+    spyi_text_free(lines);
 }
 
 void spyi_block(spyi_context *ctx, bool begins) {

@@ -356,7 +356,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
+        status = spyi_build_kernel(device, &desc, spyi_text_str(&step), &variant->kernel, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);

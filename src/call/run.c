@@ -18,6 +18,7 @@ typedef struct spyi_run_state {
     spy_command_list *list; // records the call; NULL: it runs
     bool waits;             // something returns to host memory
     bool left;              // the device has been left to compile: the launch is worked out again
+    bool timing;            // time_begin has been called
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -85,6 +86,11 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         s->waits = true;
     }
     if (!s->waits || size == 0) return SPY_OK;
+    if (device->readback_submit) { // a call has left its results: the GPU may still write them
+        spy_status status = spyi_wait_for_results(device, device->readback_submit, error);
+        if (status != SPY_OK) return status;
+        device->readback_submit = 0;
+    }
     if (device->readback && device->readback->size < size) {
         spyi_pool_give(device, device->readback); // every call that uses it waits, so the GPU is done with it
         device->readback = NULL;
@@ -257,6 +263,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
+    s->timing = s->timing || timed;
     s->plan->last_submit = device->backend->open_submit(device->gpu);
     dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
@@ -267,9 +274,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
 static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
-    spyi_block(&device->ctx, true);
-    spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
-    spyi_block(&device->ctx, false);
+    spy_status status = spyi_wait_for_results(device, s->plan->last_submit, error);
+    if (status == SPY_ERROR_INTERRUPTED) device->readback_submit = s->plan->last_submit;
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &s->values->items[leaf->value];
@@ -383,7 +389,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.values = values;
     s.launch = &plan->launch;
     s.list = list;
-    s.waits = s.left = false;
+    s.waits = s.left = s.timing = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
     spyi_variant *variant = s.launch->repeatable;
@@ -411,6 +417,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         status = several ? spyi_run_passes(&s, variant, timed, error)
                          : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
+        else if (s.timing) { // what failed ends, too
+            spyi_text ignored = { NULL, 0, 0 };
+            (void)device->backend->time_end(device->gpu, &ignored);
+            spyi_text_free(&ignored);
+        }
         if (!list) device->stats.calls++;
     }
     if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
@@ -419,7 +430,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
-    if (s.waits || timed) spyi_print_deliver(device);
+    if ((s.waits || timed) && status != SPY_ERROR_INTERRUPTED) spyi_print_deliver(device);
     if (status == SPY_OK && (s.waits || timed))
         status = spyi_bounds_take(device, plan->function->name, error);
     if (status == SPY_OK)

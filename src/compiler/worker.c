@@ -16,9 +16,6 @@
 
 // A deep expression recurses in libslang: a nest of 10,000 brackets takes about 30 MiB. Only what is used takes memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
-#define SPYI_SL_QUICK_NS 2000000u   // a wait that is shorter is none: nobody is told
-#define SPYI_SL_POLL_NS 50000000u   // desc.interrupt is asked so often
-#define SPYI_SL_LINE_NS 2000000000u // until the first line in the log; the next after five times as long
 
 typedef struct spyi_sl_task { // on its caller's stack
     void (*func)(void *context);
@@ -308,50 +305,11 @@ void spyi_sl_worker_forget(void) {
     spyi_sl_the_worker = NULL;
 }
 
-// What a waiting caller has found out so far.
-typedef struct spyi_sl_wait {
-    spyi_context *ctx;
-    const char *what;
-    uint64_t began, next_line; // ns
-    bool quiet;                // nobody would hear why: desc.interrupt is not asked
-    bool blocked, interrupted, late;
-} spyi_sl_wait;
-
-static bool spyi_sl_gives_up(const spyi_sl_wait *wait) {
-    return wait->interrupted || wait->late;
-}
-
-// Between two looks, without the lock: the log, the interrupt and the limit.
-static void spyi_sl_look_round(spyi_sl_wait *wait) {
-    spyi_context *ctx = wait->ctx;
-    uint64_t waited = spyi_time_ns() - wait->began;
-    double s = (double)waited * 1e-9;
-    if (!wait->blocked) spyi_block(ctx, true);
-    wait->blocked = true;
-    if (waited >= wait->next_line) {
-        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; the Slang compiler is still at it", wait->what,
-                  s);
-        wait->next_line *= 5;
-    }
-    if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))
-        wait->interrupted = true;
-    if (ctx->compile_timeout_s > 0 && s >= ctx->compile_timeout_s) wait->late = true;
-}
-
-// With the lock held, which is given away meanwhile: until the worker says something, or it is time to look round.
-static void spyi_sl_wait_once(spyi_sl_worker *w, spyi_sl_wait *wait) {
-    uint64_t ns = wait->blocked ? SPYI_SL_POLL_NS : SPYI_SL_QUICK_NS;
-    if (spyi_signal_wait_ns(&w->told, &w->lock, ns)) return;
-    spyi_mutex_unlock(&w->lock);
-    spyi_sl_look_round(wait);
-    spyi_mutex_lock(&w->lock);
-}
-
 // With the lock held: hands the task over and waits until it is done, or it is left, or the worker is lost.
-static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wait *wait) {
+static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_long_wait *wait) {
     w->task = task;
     spyi_signal_all(&w->wake);
-    while (!task->done && !w->lost && !(w->away && spyi_sl_gives_up(wait))) {
+    while (!task->done && !w->lost && !(w->away && spyi_long_wait_left(wait))) {
         if (w->ask) {
             spyi_mutex_unlock(&w->lock);
             uint32_t failed = spyi_failed_allocations();
@@ -362,7 +320,7 @@ static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wai
             w->ask = NULL;
             spyi_signal_all(&w->wake);
         } else {
-            spyi_sl_wait_once(w, wait);
+            spyi_long_wait_once(wait, &w->told, &w->lock);
         }
     }
     w->task = NULL;
@@ -370,21 +328,18 @@ static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_sl_wai
     spyi_signal_all(&w->told); // to those whose turn comes
 }
 
-static spy_status spyi_sl_say_left(const spyi_sl_wait *wait, bool threw, bool began, spyi_text *error) {
-    double s = (double)(spyi_time_ns() - wait->began) * 1e-9;
-    if (threw)
+static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool began, spyi_text *error) {
+    spy_status status = SPY_ERROR_COMPILE;
+    if (!threw) status = spyi_long_wait_say(wait, error);
+    else
         spyi_text_add(error, "%s: the Slang compiler threw an exception, which is a fault of its own",
                       wait->what);
-    else if (wait->interrupted) spyi_text_add(error, "%s: interrupted after %.1f s", wait->what, s);
-    else
-        spyi_text_add(error, "%s: not done after %.1f s; desc.compile_timeout_s allows %g", wait->what, s,
-                      wait->ctx->compile_timeout_s);
     if (began)
         spyi_logf(wait->ctx, SPY_LOG_WARNING,
                   "%s: the Slang compiler is left %s, with about 150 MB of memory; the next compile opens it "
                   "again",
                   wait->what, threw ? "as its exception found it" : "to itself until it is done");
-    return threw ? SPY_ERROR_COMPILE : wait->interrupted ? SPY_ERROR_INTERRUPTED : SPY_ERROR_TIMEOUT;
+    return status;
 }
 
 // Takes the worker out of service. A thread that is still in libslang needs our code when it comes back.
@@ -426,14 +381,9 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
         return SPY_OK;
     }
     spyi_text ignored = { NULL, 0, 0 };
-    spyi_sl_wait wait;
-    memset(&wait, 0, sizeof wait);
-    wait.ctx = compiler->ctx;
-    wait.what = what;
-    wait.quiet = !error;
+    spyi_long_wait wait;
+    spyi_long_wait_begin(&wait, compiler->ctx, what, "the Slang compiler", !error);
     if (!error) error = &ignored;
-    wait.began = spyi_time_ns();
-    wait.next_line = SPYI_SL_LINE_NS;
     spyi_sl_task task;
     task.func = func;
     task.context = context;
@@ -447,18 +397,19 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
             break;
         }
         spyi_mutex_lock(&w->lock);
-        while (w->task && !w->lost && !spyi_sl_gives_up(&wait)) spyi_sl_wait_once(w, &wait);
+        while (w->task && !w->lost && !spyi_long_wait_left(&wait))
+            spyi_long_wait_once(&wait, &w->told, &w->lock);
         bool began = !w->task && !w->lost;
         if (began) spyi_sl_hand_over(w, &task, &wait);
         bool lost = w->lost, threw = began && w->threw;
         spyi_mutex_unlock(&w->lock);
         if (lost) spyi_sl_worker_lose(w);
-        if (!task.done && (threw || spyi_sl_gives_up(&wait)))
+        if (!task.done && (threw || spyi_long_wait_left(&wait)))
             status = spyi_sl_say_left(&wait, threw, began, error);
         spyi_sl_worker_drop(w);
     }
     spyi_note_failed_allocations(task.failed);
-    if (wait.blocked) spyi_block(compiler->ctx, false);
+    spyi_long_wait_end(&wait);
     if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
     spyi_text_free(&ignored);
     return status;

@@ -226,8 +226,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
         (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
-    if (given != NULL && given->context != NULL)
-        status = spyi_cuda_take_context(gpu, desc, given->context, error);
+    gpu->base.borrowed = given != NULL && given->context != NULL;
+    if (gpu->base.borrowed) status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);
     if (status != SPY_OK) return status;
     spyi_cuda_set_limits(gpu);

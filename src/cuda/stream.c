@@ -200,6 +200,7 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
     bool other;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
+    if (stream != gpu->own_stream) gpu->base.borrowed = true;
     if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
         gpu->stream = stream;
         return SPY_OK;

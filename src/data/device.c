@@ -351,13 +351,19 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
     spyi_bounds_destroy(device);
-    if (device->gpu) {
-        spyi_pool_destroy(device);
-        device->backend->destroy(device->gpu);
-    }
+    if (device->gpu) spyi_pool_destroy(device);
     if (device->compiler) spyi_compiler_destroy(device->compiler);
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (spyi_builds_release(device)) spyi_device_free(device);
+}
+
+// What a build needs that the driver is not done with.
+SPYI_FN void spyi_device_free(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    spyi_builds_free(device);
+    if (device->gpu) device->backend->destroy(device->gpu);
     spyi_mutex_destroy(&device->release_lock);
     spyi_mutex_destroy(&device->dump_lock);
     spy_allocator allocator = ctx->allocator;
@@ -418,6 +424,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         spyi_atomic_store(&device->ctx.object.references, 1);
         spyi_mutex_init(&device->release_lock);
         spyi_mutex_init(&device->dump_lock);
+        spyi_builds_init(device);
         device->backend = desc->backend;
         device->epoch = 1;
         device->dump_directory = spyi_strdup(desc->dump_directory);
@@ -498,6 +505,28 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     status = spyi_bounds_report(device, function);
     if (status != SPY_OK) return status;
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
+}
+
+#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
+
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
+    const spy_interrupt *interrupt = &device->ctx.interrupt;
+    bool held = device->base->held_from != 0 && submit >= device->base->held_from;
+    bool asks = interrupt->func && device->base->slices && !held;
+    spy_status status;
+    spyi_block(&device->ctx, true);
+    for (;;) {
+        size_t before = error->size;
+        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
+        if (!asks || status != SPY_ERROR_NOT_READY) break;
+        if (error->data) error->data[error->size = before] = 0; // not a failure
+        if (!interrupt->func(interrupt->user_data)) continue;
+        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
+        status = SPY_ERROR_INTERRUPTED;
+        break;
+    }
+    spyi_block(&device->ctx, false);
+    return status;
 }
 
 spy_status spy_wait(spy_device *device) {

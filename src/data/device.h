@@ -127,6 +127,15 @@ typedef struct spyi_close_callback {
     struct spyi_close_callback *next;
 } spyi_close_callback;
 
+typedef struct spyi_build spyi_build; // build.c: a kernel that is being made
+
+typedef struct spyi_builds {
+    spyi_mutex lock;     // guards what follows, and whether builds are done
+    spyi_signal changed; // one is done
+    spyi_build *left;    // whose callers have left
+    bool released;       // the device has been: the last build that is not done frees it
+} spyi_builds;
+
 struct spy_device {
     spyi_context ctx; // first: begins with spyi_object
     const spy_backend *backend;
@@ -138,6 +147,7 @@ struct spy_device {
     spyi_pool pool;
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
+    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
     struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
     struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
@@ -166,6 +176,7 @@ struct spy_device {
     spy_reload_hook reload;
     uint64_t reload_looked_ns; // last look at the files
     bool reload_looking;       // ... has found changes that are not all dealt with
+    spyi_builds builds;
     struct spyi_reload_job *reload_job; // reload.c; NULL: none is under way
     spy_device_stats stats;
 };
@@ -208,7 +219,21 @@ SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
 // After the operation that the barrier went with.
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 
+// >>build.c
+// The backend's create_kernel, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
+// the thread goes on. `what` is for messages. Free-threaded.
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
+                                     spyi_kernel **kernel, spyi_text *error);
+SPYI_FN void spyi_builds_init(spy_device *device);
+// When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
+// spyi_device_free() when it is.
+SPYI_FN bool spyi_builds_release(spy_device *device);
+SPYI_FN void spyi_builds_free(spy_device *device); // all builds are done
+
 // >>device.c
+// Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error);
+SPYI_FN void spyi_device_free(spy_device *device);                // the last part of its release
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
 // Reports `error` under a function's name and frees it: "spy_call: ...".
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,

@@ -132,17 +132,31 @@ static spy_status spyi_reload_compile(spy_module *module, const char *source, sp
     return status;
 }
 
-// A function that is not found again stays as a name.
-static void spyi_reload_look_up(spyi_reload_part *part) {
+// A function that the new code has not stays as a name, without overloads.
+static spy_status spyi_reload_look_up(spyi_reload_part *part, spyi_text *error) {
     for (size_t i = 0; i < part->function_count; i++) {
         spyi_reload_function *f = &part->functions[i];
-        spyi_text ignored = { NULL, 0, 0 };
+        spyi_text problem = { NULL, 0, 0 };
         if (f->known) continue;
-        f->known = true;
-        if (spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &ignored) !=
-            SPY_OK)
-            spyi_overloads_free(&f->overloads);
-        spyi_text_free(&ignored);
+        uint32_t failed = spyi_failed_allocations();
+        spy_status status =
+            spyi_unit_find_function(part->module->fresh, f->function->name, &f->overloads, &problem);
+        if (status != SPY_OK) spyi_overloads_free(&f->overloads);
+        status = spyi_check_allocations(failed, status, &problem);
+        f->known = status == SPY_OK;
+        if (!f->known) spyi_text_add(error, "%s", spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        if (!f->known) return status;
+    }
+    return SPY_OK;
+}
+
+// The new code is dropped. Its files count as seen until they change again, as those of code that did not compile do.
+static void spyi_reload_give_up(spyi_reload_job *job) {
+    for (size_t i = 0; i < job->count; i++) {
+        spy_module *m = job->parts[i].module;
+        if (m->fresh) spyi_unit_give_up(m->unit, m->fresh);
+        m->fresh = NULL;
     }
 }
 
@@ -157,13 +171,11 @@ static void spyi_reload_work(void *user) {
         if (job->status != SPY_OK) job->failed = i;
     }
     job->compiled = true;
-    for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) spyi_reload_look_up(&job->parts[i]);
-    for (size_t i = 0; i < job->count && job->status != SPY_OK; i++) {
-        spy_module *m =
-            job->parts[i].module; // its files count as seen until they change again, as the failed one's do
-        if (i != job->failed) spyi_unit_give_up(m->unit, m->fresh);
-        m->fresh = NULL;
+    for (size_t i = 0; i < job->count && job->status == SPY_OK; i++) {
+        job->status = spyi_reload_look_up(&job->parts[i], &job->error);
+        if (job->status != SPY_OK) job->failed = i;
     }
+    if (job->status != SPY_OK) spyi_reload_give_up(job);
     spyi_atomic_store(&job->finished, 1);
     if (job->threaded)
         spyi_turns_notify(&job->device->ctx.turns); // the device stays until the thread has been joined
@@ -305,6 +317,11 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             spyi_reload_join(job);
             spyi_reload_start(job, background);
             return !background && spyi_reload_collect(run, background);
+        }
+        if (!good) {
+            job->status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&job->error, "out of host memory");
+            spyi_reload_give_up(job);
         }
     }
     spyi_reload_join(job);

@@ -839,6 +839,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     n->base.backend = spyi_null_backend();
+    n->base.slices = true;
     n->base.ctx = ctx;
     spyi_null_limits(&n->base.limits, &d);
     n->memory_bytes = n->base.limits.info.memory_bytes;

@@ -238,6 +238,7 @@ static size_t size_of(const char *text) {
 FAKE(cuModuleLoadData, (void **out, const void *image)) {
     const char *text = (const char *)image, *entry = strstr(text, ".entry "), *globals = strstr(text, "SLANG_globalParams[");
     module *m = (module *)calloc(1, sizeof *m);
+    if (state.on_load) state.on_load(state.user);
     if (!entry || !m) return 200;
     entry += 7;
     size_t name = strcspn(entry, "("), end = strcspn(entry, ")");

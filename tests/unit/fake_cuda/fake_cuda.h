@@ -18,6 +18,7 @@ typedef struct fake_cuda {
     // Stands in for a kernel that runs. `params`: a copy of each parameter.
     void (*on_kernel)(const fake_function *function, const unsigned grid[3], void *const *params, void *user);
     void *user;
+    void (*on_load)(void *user); // stands in for what cuModuleLoadData compiles
     uint64_t random;          // seeds the order in which a graph's nodes run, where that is free
     const char *fail;         // the driver's function that fails next, once; NULL: none
     int fail_result;          // with this CUresult

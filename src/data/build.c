@@ -1,0 +1,231 @@
+// Kernels from the backend, each made on a thread of its own, so that a caller need not stay with a driver that compiles for
+// long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with copies of all that it reads.
+//
+// What was left is the device's. A later call that needs the very kernel waits for it, or finds it done. When the device is
+// released meanwhile, the thread takes over what its work still needs (the backend's device, the context) and frees it at its
+// end, so that a program can leave at once. Two things the thread must not outlive: an engine's device and the program's
+// allocator; with these the release waits.
+#include "data/device.h"
+
+// Drivers' compilers recurse. Only what is used takes memory.
+#define SPYI_BUILD_STACK_BYTES ((size_t)64 << 20)
+
+struct spyi_build {
+    spyi_build *next; // among those that were left
+    spy_device *device;
+    spyi_thread thread;
+    bool started; // its thread has not been joined
+    bool done;    // under device->builds.lock
+    // The result.
+    spyi_kernel *kernel;
+    spy_status status;
+    spyi_text error, log;
+    uint32_t failed; // allocations
+    // The task: the desc with NULL for its pointers, then what they lead to.
+    spyi_kernel_desc desc; // its pointers lead into `bytes`
+    size_t size;
+    char *bytes;
+};
+
+// >>copies of a desc
+
+// Adds an array to the bytes; where there is memory for them, its place goes to *at.
+static void spyi_build_add(spyi_build *b, const void *data, size_t size, const void **at) {
+    if (b->bytes && data) {
+        memcpy(b->bytes + b->size, data, size);
+        *at = b->bytes + b->size;
+    }
+    if (data) b->size += spyi_align(size, 16);
+}
+
+static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
+    const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
+               *head;
+    spyi_kernel_desc plain;
+    memcpy(&plain, desc, sizeof plain);
+    plain.label = plain.entry = NULL;
+    plain.code = NULL;
+    plain.slots = NULL;
+    plain.params = NULL;
+    plain.uniform_places = NULL;
+    b->size = 0;
+    spyi_build_add(b, &plain, sizeof plain, &head);
+    spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
+    spyi_build_add(b, desc->code, desc->code_size, &code);
+    spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
+    spyi_build_add(b, desc->slots, desc->binding_count * sizeof *desc->slots, &slots);
+    spyi_build_add(b, desc->params, desc->param_count * sizeof *desc->params, &params);
+    spyi_build_add(b, desc->uniform_places, desc->uniform_count * sizeof *desc->uniform_places, &places);
+    b->desc = plain;
+    b->desc.label = (const char *)label;
+    b->desc.code = code;
+    b->desc.entry = (const char *)entry;
+    b->desc.slots = (const spyi_slot *)slots;
+    b->desc.params = (const uint32_t *)params;
+    b->desc.uniform_places = (const spyi_uniform_place *)places;
+}
+
+static void spyi_build_free(spyi_build *b) {
+    spyi_text_free(&b->error);
+    spyi_text_free(&b->log);
+    free(b->bytes);
+    free(b);
+}
+
+static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *desc) {
+    spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->device = device;
+    spyi_build_add_all(b, desc); // measures
+    b->bytes = (char *)spyi_calloc(1, b->size);
+    if (b->bytes) {
+        spyi_build_add_all(b, desc);
+        return b;
+    }
+    free(b);
+    return NULL;
+}
+
+// >>the work
+
+static void spyi_build_make(spyi_build *b) {
+    spy_device *device = b->device;
+    uint32_t failed = spyi_failed_allocations();
+    b->status = device->backend->create_kernel(device->gpu, &b->desc, &b->kernel, &b->error);
+    b->failed = spyi_failed_allocations() - failed;
+}
+
+// A released device ends with the last of its builds.
+static bool spyi_builds_over(const spyi_builds *builds) {
+    const spyi_build *b = builds->left;
+    while (b && b->done) b = b->next;
+    return !b;
+}
+
+static void spyi_build_thread(void *user) {
+    spyi_build *b = (spyi_build *)user;
+    spy_device *device = b->device;
+    spyi_builds *builds = &device->builds;
+    spyi_keep_log(&b->log);
+    spyi_build_make(b);
+    spyi_keep_log(NULL);
+    spyi_mutex_lock(&builds->lock);
+    b->done = true;
+    bool last = builds->released && spyi_builds_over(builds);
+    spyi_signal_all(&builds->changed);
+    spyi_mutex_unlock(&builds->lock);
+    if (last) spyi_device_free(device);
+}
+
+static void spyi_build_join(spyi_build *b) {
+    if (b->started) spyi_thread_join(&b->thread);
+    b->started = false;
+}
+
+// Of those that were left: the one that makes this very kernel, which is the caller's from now on; NULL: there is none.
+static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
+    spyi_mutex_lock(&builds->lock);
+    spyi_build **at = &builds->left;
+    while (*at && ((*at)->size != wanted->size || memcmp((*at)->bytes, wanted->bytes, wanted->size) != 0))
+        at = &(*at)->next;
+    spyi_build *found = *at;
+    if (found) *at = found->next;
+    spyi_mutex_unlock(&builds->lock);
+    return found;
+}
+
+// false: the caller has left.
+static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
+    spyi_builds *builds = &b->device->builds;
+    spyi_mutex_lock(&builds->lock);
+    while (!b->done && !spyi_long_wait_left(wait)) spyi_long_wait_once(wait, &builds->changed, &builds->lock);
+    bool done = b->done;
+    if (!done) {
+        b->next = builds->left;
+        builds->left = b;
+    }
+    spyi_mutex_unlock(&builds->lock);
+    return done;
+}
+
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
+                                     spyi_kernel **kernel, spyi_text *error) {
+    spyi_long_wait wait;
+    spyi_build *b = spyi_build_new(device, desc);
+    *kernel = NULL;
+    if (!b) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_build *left = spyi_build_take(&device->builds, b);
+    if (left) {
+        spyi_build_free(b);
+        b = left;
+    } else {
+        b->started = spyi_thread_start_deep(&b->thread, spyi_build_thread, b, SPYI_BUILD_STACK_BYTES);
+        if (!b->started) { // no thread is to be had: this one stays until the end
+            spyi_build_make(b);
+            b->done = true;
+        }
+    }
+    spyi_long_wait_begin(&wait, &device->ctx, what, "the driver's compiler", false);
+    bool done = spyi_build_wait(b, &wait);
+    spyi_long_wait_end(&wait);
+    if (!done) {
+        spyi_library_stay(); // the thread needs our code
+        spyi_logf(&device->ctx, SPY_LOG_WARNING,
+                  "%s: the driver's compiler is left to itself until it is done", what);
+        return spyi_long_wait_say(&wait, error);
+    }
+    spyi_build_join(b);
+    spyi_tell_log(&device->ctx, &b->log);
+    spyi_note_failed_allocations(b->failed);
+    spy_status status = b->status;
+    *kernel = b->kernel;
+    spyi_text_add_n(error, spyi_text_str(&b->error), b->error.size);
+    spyi_build_free(b);
+    return status;
+}
+
+// >>the device's end
+
+SPYI_FN void spyi_builds_init(spy_device *device) {
+    spyi_mutex_init(&device->builds.lock);
+    spyi_signal_init(&device->builds.changed);
+}
+
+SPYI_FN bool spyi_builds_release(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    bool stays = spyi_allocator_is_given(&device->ctx) || (device->base && device->base->borrowed);
+    spyi_mutex_lock(&builds->lock);
+    bool over = spyi_builds_over(builds);
+    if (!over && stays) {
+        spyi_block(&device->ctx, true);
+        while (!spyi_builds_over(builds)) spyi_signal_wait(&builds->changed, &builds->lock);
+        spyi_block(&device->ctx, false);
+        over = true;
+    }
+    if (!over) {
+        builds->released = true;
+        for (spyi_build *b = builds->left; b; b = b->next) {
+            if (b->done) continue;
+            spyi_thread_detach(&b->thread);
+            b->started = false;
+        }
+    }
+    spyi_mutex_unlock(&builds->lock);
+    return over;
+}
+
+SPYI_FN void spyi_builds_free(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    while (builds->left) {
+        spyi_build *b = builds->left;
+        builds->left = b->next;
+        spyi_build_join(b);
+        if (b->kernel) device->backend->destroy_kernel(device->gpu, b->kernel);
+        spyi_build_free(b);
+    }
+    spyi_signal_destroy(&builds->changed);
+    spyi_mutex_destroy(&builds->lock);
+}
