@@ -154,18 +154,28 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-// Slang's fault that saved.c knows of.
+// Slang's faults that saved.c and additions.c know of. The code's structs have their names.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
-    bool right;
+    bool right, added;
     if (unit->compiler->target == SPYI_TARGET_SPIRV) {
         uint32_t *words = (uint32_t *)code->data;
         size_t count = code->size / sizeof *words;
         right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+        added = spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
         code->data = words;
         code->size = count * sizeof *words;
     } else {
-        right = spyi_code_order_saved_text((char *)code->data + code->prelude_size);
+        char *text = (char *)code->data;
+        right = spyi_code_order_saved_text(text + code->prelude_size);
+        added = spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
+        code->data = text;
     }
+    if (!added)
+        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+                  "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
+                  "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
+                  "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
+                  kernel_name, unit->compiler->library->version);
     if (right) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
@@ -190,13 +200,14 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                code->size =
-                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             } else {
                 code->prelude_size = spyi_code_prelude(code);
                 ((char *)code->data)[code->size++] = 0;
             }
             spyi_code_put_right(unit, kernel_name, code);
+            if (unit->compiler->target == SPYI_TARGET_SPIRV)
+                code->size =
+                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
