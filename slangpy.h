@@ -1044,7 +1044,8 @@ typedef struct spy_define {
 
 // How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
 // LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they are as NONE, and the device's log
-// gets one warning. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
+// gets one warning. Kernels with backward derivatives are always as NONE: what the library puts right in them (chapter 23 of the
+// guide) cannot be put right behind the optimiser. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -7964,8 +7965,10 @@ struct spyi_sl_session_table {
     void (*getEntryPointHash)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **);         \
     spyi_sl_slot specialize;                                                                                 \
     spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob * *diagnostics);                       \
-    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint, linkWithOptions, getTargetCode,                \
-        getTargetMetadata, getEntryPointMetadata;
+    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint;                                                \
+    spyi_sl_result (*linkWithOptions)(self *, spyi_sl_component **, uint32_t count, const spyi_sl_option *,  \
+                                      spyi_sl_blob * *diagnostics);                                          \
+    spyi_sl_slot getTargetCode, getTargetMetadata, getEntryPointMetadata;
 
 struct spyi_sl_component_table {
     SPYI_SL_COMPONENT(spyi_sl_component)
@@ -8324,6 +8327,9 @@ SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 enum { SPYI_SL_MOST_OPTIONS = 10 };
 // Fills `out` with what every session has and what the unit asks for; gives their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
+// Whether spirv-opt goes over the unit's code. Within a task.
+SPYI_FN bool spyi_sl_optimizes(const spyi_unit *unit);
+SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
 // Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
 
@@ -8439,6 +8445,9 @@ SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room)
 SPYI_FN bool spyi_code_order_saved_text(char *body);
 
 // >>additions.c
+
+// Whether SPIR-V has functions that Slang made as backward derivatives, with their names.
+SPYI_FN bool spyi_code_is_derivative(const uint32_t *words, size_t count);
 
 // Makes additions of the stores by which a derivative gathers the gradients of an array's elements. False: they may be wrong, and the
 // code is as it was. `words` may become another block, with space for `room` words behind its end. The structs have their names.
@@ -10597,6 +10606,15 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     if (o->experimental_features) out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_EXPERIMENTAL, 1);
     SPYI_ASSERT(n <= SPYI_SL_MOST_OPTIONS);
     return n;
+}
+
+bool spyi_sl_optimizes(const spyi_unit *unit) {
+    return unit->compiler->target == SPYI_TARGET_SPIRV && unit->options.optimization > SPY_OPTIMIZATION_NONE &&
+           spyi_sl_can_optimize();
+}
+
+spyi_sl_option spyi_sl_no_optimization(void) {
+    return spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, SPYI_SL_OPTIMIZATION_NONE);
 }
 
 // 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
@@ -15647,6 +15665,17 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
     spyi_addition_put(c, w, length);
 }
 
+bool spyi_code_is_derivative(const uint32_t *words, size_t count) {
+    for (size_t i = 5; i < count; i += words[i] >> 16) {
+        if (words[i] >> 16 == 0 || (words[i] & 0xffffu) == SPYI_OP_FUNCTION) return false;
+        bool named = (words[i] & 0xffffu) == SPYI_ADDITION_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
+        if (named && !strncmp((const char *)(words + i + 2), SPYI_ADDITION_BACKWARD,
+                              sizeof SPYI_ADDITION_BACKWARD - 1))
+            return true;
+    }
+    return false;
+}
+
 bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
     spyi_addition_code c;
     memset(&c, 0, sizeof c);
@@ -16383,6 +16412,40 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
               kernel_name, unit->compiler->library->version);
 }
 
+// Whether the SPIR-V has functions that Slang made as backward derivatives.
+static bool spyi_code_has_derivative(spyi_sl_component *linked) {
+    spyi_sl_blob *blob = NULL, *diagnostics = NULL;
+    bool found = false;
+    spyi_sl_begin_long();
+    spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
+    spyi_sl_end_long();
+    spyi_sl_blob_free(&diagnostics);
+    if (result >= 0 && blob)
+        found = spyi_code_is_derivative((const uint32_t *)blob->v->getBufferPointer(blob),
+                                        blob->v->getBufferSize(blob) / sizeof(uint32_t));
+    spyi_sl_blob_free(&blob);
+    return found;
+}
+
+// saved.c and additions.c cannot put derivatives right that spirv-opt has gone over: it puts all functions into one and drops the
+// names. Replaces `linked` by the same program without spirv-opt, if it has derivatives. The driver optimises them all the same.
+static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
+    spyi_sl_option none = spyi_sl_no_optimization();
+    spyi_sl_component *plain = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    if (!spyi_sl_optimizes(unit)) return;
+    spyi_sl_begin_long();
+    composite->v->linkWithOptions(composite, &plain, 1, &none, &diagnostics);
+    spyi_sl_end_long();
+    spyi_sl_blob_free(&diagnostics);
+    if (plain && spyi_code_has_derivative(plain)) {
+        (*linked)->v->release(*linked);
+        *linked = plain;
+    } else if (plain) {
+        plain->v->release(plain);
+    }
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
                            const char *kernel_name, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
@@ -16492,7 +16555,10 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             spyi_sl_end_long();
             spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, module_name, code, messages);
+        if (result >= 0 && linked) {
+            spyi_code_keep_derivatives(unit, composite, &linked);
+            good = spyi_code_take(unit, live, linked, module_name, code, messages);
+        }
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }

@@ -350,6 +350,17 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
     spyi_addition_put(c, w, length);
 }
 
+bool spyi_code_is_derivative(const uint32_t *words, size_t count) {
+    for (size_t i = 5; i < count; i += words[i] >> 16) {
+        if (words[i] >> 16 == 0 || (words[i] & 0xffffu) == SPYI_OP_FUNCTION) return false;
+        bool named = (words[i] & 0xffffu) == SPYI_ADDITION_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
+        if (named && !strncmp((const char *)(words + i + 2), SPYI_ADDITION_BACKWARD,
+                              sizeof SPYI_ADDITION_BACKWARD - 1))
+            return true;
+    }
+    return false;
+}
+
 bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
     spyi_addition_code c;
     memset(&c, 0, sizeof c);

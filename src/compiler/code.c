@@ -184,6 +184,40 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
               kernel_name, unit->compiler->library->version);
 }
 
+// Whether the SPIR-V has functions that Slang made as backward derivatives.
+static bool spyi_code_has_derivative(spyi_sl_component *linked) {
+    spyi_sl_blob *blob = NULL, *diagnostics = NULL;
+    bool found = false;
+    spyi_sl_begin_long();
+    spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
+    spyi_sl_end_long();
+    spyi_sl_blob_free(&diagnostics);
+    if (result >= 0 && blob)
+        found = spyi_code_is_derivative((const uint32_t *)blob->v->getBufferPointer(blob),
+                                        blob->v->getBufferSize(blob) / sizeof(uint32_t));
+    spyi_sl_blob_free(&blob);
+    return found;
+}
+
+// saved.c and additions.c cannot put derivatives right that spirv-opt has gone over: it puts all functions into one and drops the
+// names. Replaces `linked` by the same program without spirv-opt, if it has derivatives. The driver optimises them all the same.
+static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
+    spyi_sl_option none = spyi_sl_no_optimization();
+    spyi_sl_component *plain = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    if (!spyi_sl_optimizes(unit)) return;
+    spyi_sl_begin_long();
+    composite->v->linkWithOptions(composite, &plain, 1, &none, &diagnostics);
+    spyi_sl_end_long();
+    spyi_sl_blob_free(&diagnostics);
+    if (plain && spyi_code_has_derivative(plain)) {
+        (*linked)->v->release(*linked);
+        *linked = plain;
+    } else if (plain) {
+        plain->v->release(plain);
+    }
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
                            const char *kernel_name, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
@@ -293,7 +327,10 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             spyi_sl_end_long();
             spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, module_name, code, messages);
+        if (result >= 0 && linked) {
+            spyi_code_keep_derivatives(unit, composite, &linked);
+            good = spyi_code_take(unit, live, linked, module_name, code, messages);
+        }
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }

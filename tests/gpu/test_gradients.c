@@ -207,7 +207,9 @@ static const char read_elements[] =
     "[Differentiable] float f10(float3 x, no_diff int i, no_diff int j) { float3 a = float3(0); a[i] = x.x; a[j] = x.y;\n"
     "  return sin(a.x) * x.z + sin(a.y) * x.y + sin(a.z) * x.x; }\n"
     "[Differentiable] float f11(float3 x, no_diff int i, no_diff int j) { float r = x.y;\n"
-    "  for (int k = 0; k < 3; k++) { float3 a = float3(0); a[i] = r * x.x; a[j] = sin(r); a[k] += x.z; r = sin(a[0] * a[j]) + a[i]; }\n  return r; }\n";
+    "  for (int k = 0; k < 3; k++) { float3 a = float3(0); a[i] = r * x.x; a[j] = sin(r); a[k] += x.z; r = sin(a[0] * a[j]) + a[i]; }\n  return r; }\n"
+    "[Differentiable] float f12(float3 x, no_diff int i, no_diff int j) { float r = x.y;\n"
+    "  for (int k = 0; k < 2; k++) for (int l = 0; l < 7; l++) r = sin(r * x[(l + i) % 3] + x[(k + j) % 3]);\n  return r; }\n";
 
 static double of_elements(int f, const double x[3], int i, int j) {
     double a[3] = { x[0], x[1], x[2] }, r = 0.5;
@@ -236,6 +238,11 @@ static double of_elements(int f, const double x[3], int i, int j) {
         memset(a, 0, sizeof a);
         a[i] = x[0], a[j] = x[1];
         return sin(a[0]) * x[2] + sin(a[1]) * x[1] + sin(a[2]) * x[0];
+    case 12:
+        r = x[1];
+        for (int k = 0; k < 2; k++)
+            for (int l = 0; l < 7; l++) r = sin(r * x[(l + i) % 3] + x[(k + j) % 3]);
+        return r;
     default:
         r = x[1];
         for (int k = 0; k < 3; k++) {
@@ -248,7 +255,7 @@ static double of_elements(int f, const double x[3], int i, int j) {
 }
 
 static void test_elements(void **state) {
-    enum { FUNCTIONS = 12, INDICES = 9 };
+    enum { FUNCTIONS = 13, INDICES = 9 };
     int32_t is[INDICES], js[INDICES];
     float values[INDICES][3];
     NEEDS_DEVICE();
@@ -256,30 +263,39 @@ static void test_elements(void **state) {
         is[n] = n / 3, js[n] = n % 3;
         for (int c = 0; c < 3; c++) values[n][c] = 0.5f + (float)((n * 5 + c * 7) % 11) * 0.0625f;
     }
-    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "read_elements", read_elements));
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.source = read_elements;
+    d.name = "read_elements";
+    spy_module *plain = MADE(spy_module, spy_load_module(gpu_device, &d));
+    d.name = "read_elements_optimized";
+    d.options.optimization = SPY_OPTIMIZATION_HIGHEST; // where Slang's optimiser is at hand
+    spy_module *optimized = MADE(spy_module, spy_load_module(gpu_device, &d));
     spy_tensor *i = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(INDICES), is));
     spy_tensor *j = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(INDICES), js));
-    for (int f = 0; f < FUNCTIONS; f++) {
+    for (int n = 0; n < FUNCTIONS + 2; n++) {
+        int f = n < FUNCTIONS ? n : n == FUNCTIONS ? 5 : 12;
+        spy_module *m = n < FUNCTIONS ? plain : optimized;
         double want[INDICES * 3], x[3], high, low;
         char name[16];
-        for (int n = 0; n < INDICES * 3; n++) {
-            for (int c = 0; c < 3; c++) x[c] = (double)values[n / 3][c];
-            x[n % 3] += 1e-5;
-            high = of_elements(f, x, is[n / 3], js[n / 3]);
-            x[n % 3] -= 2e-5;
-            low = of_elements(f, x, is[n / 3], js[n / 3]);
-            want[n] = (high - low) / 2e-5;
+        for (int k = 0; k < INDICES * 3; k++) {
+            for (int c = 0; c < 3; c++) x[c] = (double)values[k / 3][c];
+            x[k % 3] += 1e-5;
+            high = of_elements(f, x, is[k / 3], js[k / 3]);
+            x[k % 3] -= 2e-5;
+            low = of_elements(f, x, is[k / 3], js[k / 3]);
+            want[k] = (high - low) / 2e-5;
         }
         spy_tensor *t = floats(SPY_SHAPE(INDICES, 3), &values[0][0]), *out = seeded(SPY_SHAPE(INDICES));
         snprintf(name, sizeof name, "f%d", f);
         OK(spy_call_backward(MADE(spy_function, spy_find_function(m, name)),
                              SPY_ARGS(spy_arg_tensor("x", t), spy_arg_tensor("i", i), spy_arg_tensor("j", j), spy_arg_tensor("_result", out))));
-        if (getenv("SPY_TEST_LOG")) print_message("%s\n", name);
         HOLDS_ALL(spy_tensor_grad(t), want, INDICES * 3);
         RELEASE(t, out);
     }
     RELEASE(i, j);
-    spy_release_module(m);
+    spy_release_module(plain);
+    spy_release_module(optimized);
 }
 
 // >>kinds of functions
