@@ -586,8 +586,10 @@
 // warning that names the kernel: move the inner loop into a [Differentiable] function of its own, or give the loops the same
 // [MaxIters(n)]. Other derivatives of loops stop Slang with an internal error, which the call reports: those of a loop that
 // begins at a number known at run time only (for (int i = start; ...)), and some with `while`.
-// Gradients through elements of a local array that a loop stores at an index of run time (a[i % 3] = ...) can be wrong in
-// Slang 2026.14.1, without a word: check them against differences, or unroll the loop with [ForceUnroll].
+// Derivatives of elements that are read at indices known at run time only (a[i] * a[j]; of local arrays, vectors, matrices):
+// where two indices are equal, Slang 2026.12 and 2026.14.1 lose all but one of the gradients, with and without loops. The
+// library puts this code right, too. Where it cannot, the log has a warning that names the kernel: write a loop over all
+// elements that picks one (for (int k = 0; k < 3; k++) r += k == i ? a[k] : 0), with [ForceUnroll].
 //
 // >>guide 24: frames of an engine
 //

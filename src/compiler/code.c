@@ -154,24 +154,68 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-// Slang's fault that saved.c knows of.
+// Slang's faults that saved.c and additions.c know of. The code's structs have their names.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
-    bool right;
+    bool right, added;
     if (unit->compiler->target == SPYI_TARGET_SPIRV) {
         uint32_t *words = (uint32_t *)code->data;
         size_t count = code->size / sizeof *words;
         right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+        added = spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
         code->data = words;
         code->size = count * sizeof *words;
     } else {
-        right = spyi_code_order_saved_text((char *)code->data + code->prelude_size);
+        char *text = (char *)code->data;
+        right = spyi_code_order_saved_text(text + code->prelude_size);
+        added = spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
+        code->data = text;
     }
+    if (!added)
+        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+                  "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
+                  "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
+                  "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
+                  kernel_name, unit->compiler->library->version);
     if (right) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
               "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
               "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
               kernel_name, unit->compiler->library->version);
+}
+
+// Whether the SPIR-V has functions that Slang made as backward derivatives.
+static bool spyi_code_has_derivative(spyi_sl_component *linked) {
+    spyi_sl_blob *blob = NULL, *diagnostics = NULL;
+    bool found = false;
+    spyi_sl_begin_long();
+    spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
+    spyi_sl_end_long();
+    spyi_sl_blob_free(&diagnostics);
+    if (result >= 0 && blob)
+        found = spyi_code_is_derivative((const uint32_t *)blob->v->getBufferPointer(blob),
+                                        blob->v->getBufferSize(blob) / sizeof(uint32_t));
+    spyi_sl_blob_free(&blob);
+    return found;
+}
+
+// saved.c and additions.c cannot put derivatives right that spirv-opt has gone over: it puts all functions into one and drops the
+// names. Replaces `linked` by the same program without spirv-opt, if it has derivatives. The driver optimises them all the same.
+static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
+    spyi_sl_option none = spyi_sl_no_optimization();
+    spyi_sl_component *plain = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    if (!spyi_sl_optimizes(unit)) return;
+    spyi_sl_begin_long();
+    composite->v->linkWithOptions(composite, &plain, 1, &none, &diagnostics);
+    spyi_sl_end_long();
+    spyi_sl_blob_free(&diagnostics);
+    if (plain && spyi_code_has_derivative(plain)) {
+        (*linked)->v->release(*linked);
+        *linked = plain;
+    } else if (plain) {
+        plain->v->release(plain);
+    }
 }
 
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
@@ -190,13 +234,14 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                code->size =
-                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             } else {
                 code->prelude_size = spyi_code_prelude(code);
                 ((char *)code->data)[code->size++] = 0;
             }
             spyi_code_put_right(unit, kernel_name, code);
+            if (unit->compiler->target == SPYI_TARGET_SPIRV)
+                code->size =
+                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -282,7 +327,10 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             spyi_sl_end_long();
             spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, module_name, code, messages);
+        if (result >= 0 && linked) {
+            spyi_code_keep_derivatives(unit, composite, &linked);
+            good = spyi_code_take(unit, live, linked, module_name, code, messages);
+        }
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }

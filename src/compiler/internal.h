@@ -226,6 +226,9 @@ SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 enum { SPYI_SL_MOST_OPTIONS = 10 };
 // Fills `out` with what every session has and what the unit asks for; gives their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
+// Whether spirv-opt goes over the unit's code. Within a task.
+SPYI_FN bool spyi_sl_optimizes(const spyi_unit *unit);
+SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
 // Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
 
@@ -290,7 +293,7 @@ typedef struct spyi_sl_binding {
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
-// >>SPIR-V's operations that remap.c and saved.c know
+// >>SPIR-V's operations that remap.c, saved.c and additions.c know
 enum {
     SPYI_OP_CAPABILITY = 17,
     SPYI_OP_TYPE_INT = 21,
@@ -339,6 +342,17 @@ SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const sp
 SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room);
 // The same for CUDA text.
 SPYI_FN bool spyi_code_order_saved_text(char *body);
+
+// >>additions.c
+
+// Whether SPIR-V has functions that Slang made as backward derivatives, with their names.
+SPYI_FN bool spyi_code_is_derivative(const uint32_t *words, size_t count);
+
+// Makes additions of the stores by which a derivative gathers the gradients of an array's elements. False: they may be wrong, and the
+// code is as it was. `words` may become another block, with space for `room` words behind its end. The structs have their names.
+SPYI_FN bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room);
+// The same for CUDA text of `size` bytes with its NUL, which begins with `prelude` bytes that are no part of it.
+SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
 
 // >>entry.c
 // As spyi_unit_is_cuda_kernel(), within a task.

@@ -53,6 +53,15 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     return n;
 }
 
+bool spyi_sl_optimizes(const spyi_unit *unit) {
+    return unit->compiler->target == SPYI_TARGET_SPIRV && unit->options.optimization > SPY_OPTIMIZATION_NONE &&
+           spyi_sl_can_optimize();
+}
+
+spyi_sl_option spyi_sl_no_optimization(void) {
+    return spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, SPYI_SL_OPTIMIZATION_NONE);
+}
+
 // 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
 static bool spyi_sl_knows_precise(const char *version) {
     char *end = NULL;

@@ -14,10 +14,11 @@ enum { SPYI_MOST_INDICES = 24, SPYI_OP_NAME = 5, SPYI_COUNTER_NAME = 0x0063705f 
 
 typedef struct spyi_saved_id {
     uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
-    uint32_t stored; // word of the first store to it
+    uint32_t stored; // word of the last store to it, of those in front of the instruction at hand
     uint32_t
         depth;    // of array types: how many of their dimensions are loops, if these differ in length; else 0
     bool counter; // called _pc
+    bool zeroed;  // what that store stores is 0
     bool partial; // a pointer to a part of a saved array that holds several values
 } spyi_saved_id;
 
@@ -99,24 +100,39 @@ static bool spyi_saved_is_counter(const spyi_saved_code *c, uint32_t index) {
     return variable < c->bound && c->ids[variable].counter;
 }
 
+// Slang may put a counter into a variable that it used for something else before, with the name of that. It is set to 0 in front of
+// the loop.
+static bool spyi_saved_may_count(const spyi_saved_code *c, uint32_t index) {
+    uint32_t variable = spyi_saved_op(c, index) == SPYI_OP_LOAD ? spyi_saved_word(c, index, 3) : 0;
+    return variable < c->bound && (c->ids[variable].counter || c->ids[variable].zeroed);
+}
+
+// A store, in the order of the code.
+static void spyi_saved_note_store(spyi_saved_code *c, const uint32_t *w) {
+    if ((w[0] & 0xffffu) != SPYI_OP_STORE || w[0] >> 16 < 3 || w[1] >= c->bound || w[2] >= c->bound) return;
+    c->ids[w[1]].stored = (uint32_t)(w - c->words);
+    c->ids[w[1]].zeroed = spyi_saved_op(c, w[2]) == SPYI_OP_CONSTANT && spyi_saved_word(c, w[2], 3) == 0;
+}
+
 // Notes each array type that the chain indexes by two counters or more.
 static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t type = spyi_saved_root_type(c, chain), depth;
     for (uint32_t at = 0; type && at < chain->count; at += depth) {
         uint32_t array = type, first = 0;
-        bool unequal = false;
+        bool unequal = false, named = false;
         for (depth = 0; at + depth < chain->count && spyi_saved_op(c, type) == SPYI_OP_TYPE_ARRAY &&
-                        spyi_saved_is_counter(c, chain->indices[at + depth]);
+                        spyi_saved_may_count(c, chain->indices[at + depth]);
              depth++) {
+            named = named || spyi_saved_is_counter(c, chain->indices[at + depth]);
             uint32_t length = spyi_saved_word(c, spyi_saved_word(c, type, 3), 3);
             if (!depth) first = length;
             unequal = unequal || length != first;
             type = spyi_saved_word(c, type, 2);
         }
-        if (depth > c->ids[array].depth && depth > 1 && unequal)
+        if (depth > c->ids[array].depth && depth > 1 && unequal && named)
             c->ids[array].depth = depth; // the longest chain
-        if (depth) continue;
-        type = spyi_saved_part(c, type, chain->indices[at]);
+        if (depth && named) continue;
+        type = spyi_saved_part(c, array, chain->indices[at]);
         depth = 1;
     }
 }
@@ -166,6 +182,7 @@ static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_
                                  uint32_t *out) {
     uint32_t op = from[0] & 0xffffu, length = from[0] >> 16;
     spyi_saved_chain chain;
+    spyi_saved_note_store(c, from);
     if (spyi_saved_is_chain(op) && length > 4 && spyi_saved_flatten(c, from[2], 0, &chain) &&
         spyi_saved_turn(c, from[2], &chain, found)) {
         if (out) {
@@ -212,9 +229,6 @@ static bool spyi_saved_read(spyi_saved_code *c) {
             if (length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
                 c->ids[w[1]].counter = any = true;
             break;
-        case SPYI_OP_STORE:
-            if (length > 2 && w[1] < c->bound && !c->ids[w[1]].stored) c->ids[w[1]].stored = (uint32_t)i;
-            break;
         default: break;
         }
         if (id >= c->bound) return false;
@@ -240,6 +254,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     }
     for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
         spyi_saved_chain chain;
+        spyi_saved_note_store(&c, c.words + i);
         if (spyi_saved_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
             spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
             spyi_saved_learn(&c, &chain);
@@ -290,16 +305,18 @@ static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDIC
     return count;
 }
 
-// Where the text sets the counter "[_pc_1]" to 0; NULL: it is no counter.
-static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group) {
-    static const char name[] = "[_pc_";
-    char begin[48];
-    if (strncmp(group->from, name, sizeof name - 1) || group->size < sizeof name || group->size > 20)
-        return NULL;
-    for (const char *c = group->from + sizeof name - 1; c < group->from + group->size - 1; c++)
-        if (*c < '0' || *c > '9') return NULL;
-    snprintf(begin, sizeof begin, "int %.*s = int(0);", (int)(group->size - 2), group->from + 1);
-    return strstr(body, begin);
+// Where the text in front of `at` last sets the counter in a "[_pc_1]" to 0; NULL: it is no counter. Slang may put a counter into a
+// variable that it used for something else before, with the name of that.
+static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group, const char *at) {
+    char begin[80];
+    const char *last = NULL;
+    if (group->size > 50) return NULL;
+    for (const char *c = group->from + 1; c < group->from + group->size - 1; c++)
+        if (!spyi_saved_letter(*c)) return NULL;
+    snprintf(begin, sizeof begin, "%.*s = int(0);", (int)(group->size - 2), group->from + 1);
+    for (const char *c = strstr(body, begin); c && c < at; c = strstr(c + 1, begin))
+        if (c == body || !spyi_saved_letter(c[-1])) last = c;
+    return last;
 }
 
 static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
@@ -334,24 +351,28 @@ bool spyi_code_order_saved_text(char *body) {
         uint32_t depth = 0, wrong = 0, right = 0, count;
         const char *before = NULL;
         char *name = c, mark[64];
+        char *first = c; // of the indices
+        for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
+            open += (first[-1] == ']') - (first[-1] == '[');
+        name = first;
         while (name > body && spyi_saved_letter(name[-1])) name--;
-        count = spyi_saved_groups(c, groups);
-        if (name == c || c - name > 48 || count < 2) continue;
+        count = spyi_saved_groups(first, groups);
+        if (name == first || first - name > 48 || count < 2) continue;
         if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;
         for (; depth < count; depth++) {
-            const char *begin = spyi_saved_text_begin(body, &groups[depth]);
+            const char *begin = spyi_saved_text_begin(body, &groups[depth], name);
             if (!begin) break;
             wrong += before && before > begin;
             right += before && before < begin;
             before = begin;
         }
-        snprintf(mark, sizeof mark, " %.*s ", (int)(c - name), name);
+        snprintf(mark, sizeof mark, " %.*s ", (int)(first - name), name);
         if (strstr(spyi_text_str(&done), mark)) continue;
         spyi_text_add(&done, "%s", mark);
         if (depth < count || (wrong && right)) clear = false;
         else if (wrong)
-            clear = spyi_saved_turn_name(body, name, (size_t)(c - name), depth, false) &&
-                    spyi_saved_turn_name(body, name, (size_t)(c - name), depth, true);
+            clear = spyi_saved_turn_name(body, name, (size_t)(first - name), depth, false) &&
+                    spyi_saved_turn_name(body, name, (size_t)(first - name), depth, true);
     }
     spyi_text_free(&done);
     return clear;

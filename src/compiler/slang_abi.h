@@ -287,8 +287,10 @@ struct spyi_sl_session_table {
     void (*getEntryPointHash)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **);         \
     spyi_sl_slot specialize;                                                                                 \
     spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob * *diagnostics);                       \
-    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint, linkWithOptions, getTargetCode,                \
-        getTargetMetadata, getEntryPointMetadata;
+    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint;                                                \
+    spyi_sl_result (*linkWithOptions)(self *, spyi_sl_component **, uint32_t count, const spyi_sl_option *,  \
+                                      spyi_sl_blob * *diagnostics);                                          \
+    spyi_sl_slot getTargetCode, getTargetMetadata, getEntryPointMetadata;
 
 struct spyi_sl_component_table {
     SPYI_SL_COMPONENT(spyi_sl_component)

@@ -113,7 +113,6 @@ static int make_statement(loops_program *p, int depth, bool in_if, loop_kind ins
                                      : SET;
     if (s.kind == CONTINUE && inside == WHILE) s.kind = BREAK;
     s.target = (int)p->draw(4);
-    if (s.target == 2 && depth) s.target = 1; // Slang 2026.14.1 is wrong about a[index] = ... in a loop; no library code is in it
     s.form = (int)p->draw(3);
     s.i = make_index(p, depth, 3);
     s.value = small(p);

@@ -179,6 +179,127 @@ static void test_nested_loops(void **state) {
     spy_release_module(m);
 }
 
+// >>elements that are read at several indices known at run time
+
+// What is differentiated. The last three compute values of the original function again, by stores to zeroed arrays; those must stay
+// as they are where i equals j.
+static const char read_elements[] =
+    "import slangpy;\nimport slangpy_diff;\n"
+    "struct Part : IDifferentiable { float2 p; float q; int k; float h[2]; };\n"
+    "struct Held : IDifferentiable { float w[3]; [Differentiable] float get(no_diff int i, no_diff int j) { return w[i] * sin(w[j]); } };\n"
+    "[Differentiable] float get<let N : int>(float a[N], no_diff int i, no_diff int j) { return a[i] * sin(a[j]); }\n"
+    "[Differentiable] float f0(float3 x, no_diff int i, no_diff int j) { float a[3] = { x.x, x.y, x.z }; return a[i] * sin(a[j]); }\n"
+    "[Differentiable] float f1(float3 x, no_diff int i, no_diff int j) { float3 a = sin(x); return a[i] * sin(a[j]) * a[1]; }\n"
+    "[Differentiable] float f2(float3 x, no_diff int i, no_diff int j) { float3x3 m = float3x3(sin(x), x * x, x); return m[i].y * m[j][i] + m[j].x; }\n"
+    "[Differentiable] float f3(float3 x, no_diff int i, no_diff int j) { float a[3][2] = { { x.x, x.y }, { x.z, x.x }, { x.y, 1 } };\n"
+    "  return a[i][j % 2] * sin(a[j][i % 2]) * a[0][j % 2] + a[j][1]; }\n"
+    "[Differentiable] float f4(float3 x, no_diff int i, no_diff int j) { Part p[3];\n"
+    "  for (int k = 0; k < 3; k++) { p[k].p = x.xy * k; p[k].q = x.z; p[k].k = k; p[k].h[0] = x.x; p[k].h[1] = x.y; }\n"
+    "  return p[i].p.x * sin(p[j].q) + p[(i + 1) % 3].p.y * p[j].h[i % 2]; }\n"
+    "[Differentiable] float f5(float3 x, no_diff int i, no_diff int j) { float a[3] = { x.x, x.y, x.z }, r = 0.5;\n"
+    "  for (int k = 0; k < 4; k++) r = sin(r + a[(k + i) % 3]) * a[(k * j) % 3];\n  return r; }\n"
+    "[Differentiable] float f6(float3 x, no_diff int i, no_diff int j) { float a[3] = { x.x, x.y, x.z };\n"
+    "  for (int k = 0; k < 4; k++) a[(k + i) % 3] = sin(a[(k + j) % 3] + a[(k * i) % 3]);\n  return a[i] * a[0] + a[j]; }\n"
+    "[Differentiable] float f7(float3 x, no_diff int i, no_diff int j) { Held h; h.w[0] = x.x; h.w[1] = x.y; h.w[2] = x.z; return h.get(i, j) + h.w[j]; }\n"
+    "[Differentiable] float f8(float3 x, no_diff int i, no_diff int j) { float a[3] = { x.x, x.y, x.z }; return get(a, i, j) * a[i] + get<3>(a, j, 1); }\n"
+    "[Differentiable] float f9(float3 x, no_diff int i, no_diff int j) { float a[3] = { 0, 0, 0 }; a[i] = x.x; a[j] = x.y;\n"
+    "  return sin(a[0]) * x.z + sin(a[1]) * x.y + sin(a[2]) * x.x; }\n"
+    "[Differentiable] float f10(float3 x, no_diff int i, no_diff int j) { float3 a = float3(0); a[i] = x.x; a[j] = x.y;\n"
+    "  return sin(a.x) * x.z + sin(a.y) * x.y + sin(a.z) * x.x; }\n"
+    "[Differentiable] float f11(float3 x, no_diff int i, no_diff int j) { float r = x.y;\n"
+    "  for (int k = 0; k < 3; k++) { float3 a = float3(0); a[i] = r * x.x; a[j] = sin(r); a[k] += x.z; r = sin(a[0] * a[j]) + a[i]; }\n  return r; }\n"
+    "[Differentiable] float f12(float3 x, no_diff int i, no_diff int j) { float r = x.y;\n"
+    "  for (int k = 0; k < 2; k++) for (int l = 0; l < 7; l++) r = sin(r * x[(l + i) % 3] + x[(k + j) % 3]);\n  return r; }\n";
+
+static double of_elements(int f, const double x[3], int i, int j) {
+    double a[3] = { x[0], x[1], x[2] }, r = 0.5;
+    switch (f) {
+    case 0: return a[i] * sin(a[j]);
+    case 1: return sin(a[i]) * sin(sin(a[j])) * sin(a[1]);
+    case 2: {
+        const double m[3][3] = { { sin(x[0]), sin(x[1]), sin(x[2]) }, { x[0] * x[0], x[1] * x[1], x[2] * x[2] }, { x[0], x[1], x[2] } };
+        return m[i][1] * m[j][i] + m[j][0];
+    }
+    case 3: {
+        const double b[3][2] = { { x[0], x[1] }, { x[2], x[0] }, { x[1], 1 } };
+        return b[i][j % 2] * sin(b[j][i % 2]) * b[0][j % 2] + b[j][1];
+    }
+    case 4: return x[0] * i * sin(x[2]) + x[1] * ((i + 1) % 3) * x[i % 2];
+    case 5:
+        for (int k = 0; k < 4; k++) r = sin(r + a[(k + i) % 3]) * a[k * j % 3];
+        return r;
+    case 6:
+        for (int k = 0; k < 4; k++) a[(k + i) % 3] = sin(a[(k + j) % 3] + a[k * i % 3]);
+        return a[i] * a[0] + a[j];
+    case 7: return a[i] * sin(a[j]) + a[j];
+    case 8: return a[i] * sin(a[j]) * a[i] + a[j] * sin(a[1]);
+    case 9:
+    case 10:
+        memset(a, 0, sizeof a);
+        a[i] = x[0], a[j] = x[1];
+        return sin(a[0]) * x[2] + sin(a[1]) * x[1] + sin(a[2]) * x[0];
+    case 12:
+        r = x[1];
+        for (int k = 0; k < 2; k++)
+            for (int l = 0; l < 7; l++) r = sin(r * x[(l + i) % 3] + x[(k + j) % 3]);
+        return r;
+    default:
+        r = x[1];
+        for (int k = 0; k < 3; k++) {
+            memset(a, 0, sizeof a);
+            a[i] = r * x[0], a[j] = sin(r), a[k] += x[2];
+            r = sin(a[0] * a[j]) + a[i];
+        }
+        return r;
+    }
+}
+
+static void test_elements(void **state) {
+    enum { FUNCTIONS = 13, INDICES = 9 };
+    int32_t is[INDICES], js[INDICES];
+    float values[INDICES][3];
+    NEEDS_DEVICE();
+    for (int n = 0; n < INDICES; n++) {
+        is[n] = n / 3, js[n] = n % 3;
+        for (int c = 0; c < 3; c++) values[n][c] = 0.5f + (float)((n * 5 + c * 7) % 11) * 0.0625f;
+    }
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.source = read_elements;
+    d.name = "read_elements";
+    spy_module *plain = MADE(spy_module, spy_load_module(gpu_device, &d));
+    d.name = "read_elements_optimized";
+    d.options.optimization = SPY_OPTIMIZATION_HIGHEST; // where Slang's optimiser is at hand
+    spy_module *optimized = MADE(spy_module, spy_load_module(gpu_device, &d));
+    spy_tensor *i = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(INDICES), is));
+    spy_tensor *j = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(INDICES), js));
+    for (int n = 0; n < FUNCTIONS + 2; n++) {
+        int f = n < FUNCTIONS ? n : n == FUNCTIONS ? 5 : 12;
+        spy_module *m = n < FUNCTIONS ? plain : optimized;
+        double want[INDICES * 3], x[3], high, low;
+        char name[16];
+        for (int k = 0; k < INDICES * 3; k++) {
+            for (int c = 0; c < 3; c++) x[c] = (double)values[k / 3][c];
+            x[k % 3] += 1e-5;
+            high = of_elements(f, x, is[k / 3], js[k / 3]);
+            x[k % 3] -= 2e-5;
+            low = of_elements(f, x, is[k / 3], js[k / 3]);
+            want[k] = (high - low) / 2e-5;
+        }
+        spy_tensor *t = floats(SPY_SHAPE(INDICES, 3), &values[0][0]), *out = seeded(SPY_SHAPE(INDICES));
+        snprintf(name, sizeof name, "f%d", f);
+        OK(spy_call_backward(MADE(spy_function, spy_find_function(m, name)),
+                             SPY_ARGS(spy_arg_tensor("x", t), spy_arg_tensor("i", i), spy_arg_tensor("j", j), spy_arg_tensor("_result", out))));
+        HOLDS_ALL(spy_tensor_grad(t), want, INDICES * 3);
+        RELEASE(t, out);
+    }
+    RELEASE(i, j);
+    spy_release_module(plain);
+    spy_release_module(optimized);
+}
+
+// >>kinds of functions
+
 // Each kind of function in each mode: the derivative at 3 of what is written, or refused by name.
 static void test_kinds_of_functions(void **state) {
     static const char text[] =
@@ -1229,7 +1350,7 @@ int main(void) {
         cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_nested_loops),   cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
+        cmocka_unit_test(test_nested_loops), cmocka_unit_test(test_elements),  cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
         cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters), cmocka_unit_test(test_kinds_of_functions),
     };
     if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));

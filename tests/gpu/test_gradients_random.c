@@ -645,10 +645,9 @@ static spy_tensor *with_grad(spy_shape shape) {
     return laid_out(NULL, SPY_FLOAT32, NULL, shape, 0, true);
 }
 
-// Slang's own fault in them is put right by compiler/saved.c.
-static void test_loops(void **state) {
-    NEEDS_DEVICE();
-    size_t programs = test_count(1000) < 1000 ? A_MODULE : 1000, wrong = 0, skipped = 0, capacity = 1 << 20;
+// Slang's own faults in them are put right by compiler/saved.c and compiler/additions.c.
+static void run_loops(size_t programs) {
+    size_t wrong = 0, skipped = 0, capacity = 1 << 20;
     char *source = (char *)malloc(capacity);
     const int ids[LOOPS_ELEMENTS] = { 0, 1, 2 };
     loops_call t;
@@ -689,6 +688,22 @@ static void test_loops(void **state) {
     assert_true(skipped * 4 < programs);
 }
 
+static void test_loops(void **state) {
+    NEEDS_DEVICE();
+    run_loops(test_count(1000) < 1000 ? A_MODULE : 1000);
+}
+
+// Programs that were wrong: an element read at two indices that are equal (2012); a counter of a loop in a variable that Slang had used
+// for something else before, so that saved.c did not know it (5008).
+static void test_loops_again(void **state) {
+    static const uint32_t seeds[] = { 2012, 5008 };
+    NEEDS_DEVICE();
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        random_state = seeds[i];
+        run_loops(A_MODULE);
+    }
+}
+
 // Each kernel that was made is valid SPIR-V.
 static char dump_folder[] = "/tmp/spy_gradients_XXXXXX";
 
@@ -709,7 +724,8 @@ int main(void) {
     spy_device_desc desc = gpu_desc();
     if (mkdtemp(dump_folder)) desc.dump_directory = dump_folder;
     gpu_device = gpu_open(&desc);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random), cmocka_unit_test(test_loops), cmocka_unit_test(test_spirv) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random), cmocka_unit_test(test_loops), cmocka_unit_test(test_loops_again),
+                                       cmocka_unit_test(test_spirv) };
     if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);

@@ -1,0 +1,911 @@
+// Gradients of an array's elements that are read at indices known at run time only. The backward derivative of code that reads a[i]
+// and a[j] makes an array of zeros, then stores one gradient at [i] and the other at [j]. Slang (2026.12, 2026.14.1) takes two
+// indices for different elements when they are computed by different instructions. Where i equals j at run time, the second
+// store overwrites the first, and the gradient of a is wrong without a word. The same holds for vectors and matrices.
+//
+// This file makes additions of these stores, in the code that Slang made. It changes a store only if all of this holds:
+// - The function is a derivative that Slang made: its name begins with s_bwdProp_.
+// - The stored value depends on the gradients that the function is given. The function also computes values of the original
+//   function again. Those must stay plain stores, and they do not depend on gradients.
+// - In the same block the whole array was set to zero before, another element was stored since, and nothing read the array.
+// Everything else is left alone. What looks like the fault and does not hold to this is reported, and changes nothing.
+#include "compiler/internal.h"
+
+// Names that Slang gives: those of the derivatives begin with the first. Structs with the second in their names hold values that do
+// not depend on gradients. Functions with the third give a zero.
+#define SPYI_ADDITION_BACKWARD "s_bwdProp_"
+#define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
+#define SPYI_ADDITION_ZERO "dzero"
+
+// >>SPIR-V
+
+enum {
+    SPYI_ADDITION_OP_NAME = 5,
+    SPYI_ADDITION_OP_EXT_INST = 12,
+    SPYI_ADDITION_OP_TYPE_FLOAT = 22,
+    SPYI_ADDITION_OP_CONSTANT_COMPOSITE = 44,
+    SPYI_ADDITION_OP_CONSTANT_NULL = 46,
+    SPYI_ADDITION_OP_FUNCTION_END = 56,
+    SPYI_ADDITION_OP_SHUFFLE = 79,
+    SPYI_ADDITION_OP_CONSTRUCT = 80,
+    SPYI_ADDITION_OP_EXTRACT = 81,
+    SPYI_ADDITION_OP_INSERT = 82,
+    SPYI_ADDITION_OP_ADD = 129,
+    SPYI_ADDITION_OP_LABEL = 248,
+    SPYI_ADDITION_OP_BRANCH = 249,
+    SPYI_ADDITION_OP_SWITCH = 251,
+    SPYI_ADDITION_OP_COPY_LOGICAL = 400,
+    SPYI_ADDITION_MOST_PARTS = 64 // members of a struct or an array that is added
+};
+
+typedef struct spyi_addition_id {
+    uint32_t at;   // word of the instruction that defines it; 0: none that matters here
+    uint32_t root; // of pointers: the variable or parameter that it points into; else itself
+    uint32_t
+        slot; // of variables and parameters of the function at hand that are pointers: a number from 1 on
+    uint32_t label; // of blocks of the function at hand: a number from 1 on
+    uint32_t
+        block; // of variables: the block in which it was set to zero and has only had elements stored since; 0: none
+    uint32_t loose;               // the block of the last store to an element outside of such a block
+    uint32_t stores;              // elements stored in `block`
+    bool backward, zero, context; // what its name says it is
+    bool gradient;                // the value depends on the gradients that the function is given
+    bool varies; // access chains: an index is no constant. Variables: so is one of the stores in `block`
+} spyi_addition_id;
+
+typedef struct spyi_addition_code {
+    const uint32_t *words;
+    size_t count;
+    spyi_addition_id *ids;
+    uint32_t bound, next_id;
+    uint8_t *
+        states; // for each block of the function at hand, a byte for each slot: does what lies there depend on gradients?
+    uint32_t slots; // bytes of a block
+    uint32_t *out;  // the new code
+    size_t out_count, out_capacity;
+    bool failed, unclear;
+    uint32_t changed;
+} spyi_addition_code;
+
+static uint32_t spyi_addition_op(const spyi_addition_code *c, uint32_t id) {
+    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+}
+
+static uint32_t spyi_addition_length(const spyi_addition_code *c, uint32_t id) {
+    return c->words[c->ids[id].at] >> 16;
+}
+
+static uint32_t spyi_addition_word(const spyi_addition_code *c, uint32_t id, uint32_t n) {
+    const uint32_t *i = c->words + c->ids[id].at;
+    return n < i[0] >> 16 ? i[n] : 0;
+}
+
+static bool spyi_addition_is_chain(uint32_t op) {
+    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
+}
+
+// Instructions whose second word is a type and whose third is the id of the result.
+static bool spyi_addition_has_result(uint32_t op) {
+    return op == 1 || op == SPYI_ADDITION_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) ||
+           op == SPYI_OP_CALL || op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_addition_is_chain(op) ||
+           (op >= 77 && op <= 84) || (op >= 109 && op <= 215) || op == SPYI_OP_PHI ||
+           op == SPYI_ADDITION_OP_COPY_LOGICAL;
+}
+
+// Whether a value is the zero of a gradient. Those of arrays and structs come from a function.
+static bool spyi_addition_is_zero(const spyi_addition_code *c, uint32_t id, uint32_t level) {
+    uint32_t op = spyi_addition_op(c, id), type = op ? spyi_addition_op(c, spyi_addition_word(c, id, 1)) : 0;
+    if (op != SPYI_OP_CALL && (type == SPYI_OP_TYPE_ARRAY || type == SPYI_OP_TYPE_STRUCT)) return false;
+    switch (op) {
+    case SPYI_ADDITION_OP_CONSTANT_NULL: return true;
+    case SPYI_OP_CALL: return spyi_addition_length(c, id) == 4 && c->ids[spyi_addition_word(c, id, 3)].zero;
+    case SPYI_OP_CONSTANT:
+    case SPYI_ADDITION_OP_CONSTANT_COMPOSITE:
+    case SPYI_ADDITION_OP_CONSTRUCT: break;
+    default: return false;
+    }
+    for (uint32_t i = 3; i < spyi_addition_length(c, id); i++) {
+        uint32_t word = spyi_addition_word(c, id, i);
+        if (op == SPYI_OP_CONSTANT ? word != 0 : level == 0 || !spyi_addition_is_zero(c, word, level - 1))
+            return false;
+    }
+    return true;
+}
+
+static bool spyi_addition_is_context(const spyi_addition_code *c, uint32_t id) {
+    uint32_t type = spyi_addition_op(c, id) ? spyi_addition_word(c, id, 1) : 0;
+    if (spyi_addition_op(c, type) == SPYI_OP_TYPE_POINTER) type = spyi_addition_word(c, type, 3);
+    return type < c->bound && c->ids[type].context;
+}
+
+// The slot of what a pointer points into; NULL: it is no memory of the function at hand, or never depends on gradients.
+static uint8_t *spyi_addition_slot(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
+    uint32_t root = id < c->bound ? c->ids[id].root : 0;
+    return c->ids[root].slot && !spyi_addition_is_context(c, root) ? state + c->ids[root].slot : NULL;
+}
+
+// Whether a value, or what a pointer points into, depends on gradients.
+static bool spyi_addition_has_gradient(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
+    const uint8_t *slot = spyi_addition_slot(c, id, state);
+    return slot ? *slot != 0 : id < c->bound && c->ids[id].gradient;
+}
+
+// What each id is. False: the code is not as this file knows it, or has no derivative in it.
+static bool spyi_addition_read(spyi_addition_code *c) {
+    bool any = false;
+    for (size_t i = 5, length; i < c->count; i += length) {
+        const uint32_t *w = c->words + i;
+        uint32_t op = w[0] & 0xffffu, id = 0;
+        length = w[0] >> 16;
+        if (length == 0 || length > c->count - i) return false;
+        if (op >= 19 && op <= 39 && length > 1) id = w[1];
+        else if (spyi_addition_has_result(op) && length > 2) id = w[2];
+        if (id >= c->bound) return false;
+        bool one = op == SPYI_OP_STORE || op == SPYI_OP_COPY_MEMORY || op == SPYI_ADDITION_OP_LABEL;
+        if (one && (length < 2 || w[1] >= c->bound ||
+                    (op != SPYI_ADDITION_OP_LABEL && (length < 3 || w[2] >= c->bound))))
+            return false;
+        if (op == SPYI_ADDITION_OP_NAME && length > 2 && w[1] < c->bound && w[length - 1] >> 24 == 0) {
+            const char *name = (const char *)(w + 2);
+            c->ids[w[1]].backward =
+                strncmp(name, SPYI_ADDITION_BACKWARD, sizeof SPYI_ADDITION_BACKWARD - 1) == 0;
+            c->ids[w[1]].context = strstr(name, SPYI_ADDITION_CONTEXT) != NULL;
+            c->ids[w[1]].zero = strstr(name, SPYI_ADDITION_ZERO) != NULL;
+        }
+        if (!id) continue;
+        c->ids[id].at = (uint32_t)i;
+        c->ids[id].root = id;
+        any = any || (op == SPYI_OP_FUNCTION && c->ids[id].backward);
+        if (!spyi_addition_is_chain(op)) continue;
+        if (length < 4 || w[3] >= c->bound) return false;
+        c->ids[id].root = c->ids[w[3]].root;
+        c->ids[id].varies = c->ids[w[3]].varies;
+        for (size_t k = 4; k < length; k++)
+            if (spyi_addition_op(c, w[k]) != SPYI_OP_CONSTANT) c->ids[id].varies = true;
+    }
+    return any;
+}
+
+// One instruction of a derivative. `state`: of its block, as it is before the instruction and then behind it.
+static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8_t *state) {
+    uint32_t op = w[0] & 0xffffu, length = w[0] >> 16, from = 3, to = length;
+    bool any = false;
+    if ((op == SPYI_OP_STORE || op == SPYI_OP_COPY_MEMORY) && length > 2) {
+        uint8_t *slot = spyi_addition_slot(c, w[1], state);
+        bool gradient = spyi_addition_has_gradient(c, w[2], state), whole = c->ids[w[1]].root == w[1];
+        if (slot) *slot = gradient || (!whole && *slot);
+        return false;
+    }
+    if (!spyi_addition_has_result(op) || op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE ||
+        spyi_addition_is_chain(op))
+        return false;
+    if (op == SPYI_ADDITION_OP_EXT_INST) from = 5;
+    if (op == SPYI_OP_CALL) from = 4;
+    if (op == SPYI_OP_LOAD || op == SPYI_ADDITION_OP_EXTRACT) to = 4;
+    if (op == SPYI_ADDITION_OP_SHUFFLE || op == SPYI_ADDITION_OP_INSERT) to = 5;
+    if (op == SPYI_OP_CALL && length > 3 && w[3] < c->bound)
+        any = c->ids[w[3]].backward; // it may read a tensor's gradient
+    for (uint32_t i = from; i < to && i < length; i++)
+        any = any || spyi_addition_has_gradient(c, w[i], state);
+    if (!any) return false;
+    for (uint32_t i = from; op == SPYI_OP_CALL && i < length;
+         i++) { // what is handed over by pointer may come back changed
+        uint8_t *slot = spyi_addition_slot(c, w[i], state);
+        if (slot) *slot = 1;
+    }
+    if (c->ids[w[2]].gradient || spyi_addition_is_context(c, w[2])) return false;
+    return c->ids[w[2]].gradient = true;
+}
+
+// Where control may go from the end of a block: adds the state to theirs. True: one of them had less.
+static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const uint8_t *state) {
+    uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
+    bool fresh = false;
+    if (op < SPYI_ADDITION_OP_BRANCH || op > SPYI_ADDITION_OP_SWITCH) return false;
+    for (uint32_t i = 1; i < length; i++) { // a literal of a switch that looks like a label does no harm
+        uint32_t label = w[i] < c->bound ? c->ids[w[i]].label : 0;
+        for (uint32_t k = 0; label && k < c->slots; k++) {
+            uint8_t *there = &c->states[(size_t)(label - 1) * c->slots + k];
+            fresh = fresh || *there < state[k];
+            *there |= state[k];
+        }
+    }
+    return fresh;
+}
+
+// Finds out which values of a function depend on gradients; its instructions lie from word `begin` to `end`.
+static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, size_t end) {
+    uint32_t labels = 0;
+    c->slots = 1;
+    for (size_t k = begin; k < end; k += c->words[k] >> 16) {
+        const uint32_t *w = c->words + k;
+        uint32_t op = w[0] & 0xffffu;
+        if (op == SPYI_ADDITION_OP_LABEL) c->ids[w[1]].label = ++labels;
+        if ((op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) &&
+            spyi_addition_op(c, spyi_addition_word(c, w[2], 1)) == SPYI_OP_TYPE_POINTER)
+            c->ids[w[2]].slot = c->slots++;
+        if (op == SPYI_OP_PARAMETER) c->ids[w[2]].gradient = !spyi_addition_is_context(c, w[2]);
+    }
+    free(c->states);
+    c->states = (uint8_t *)spyi_calloc((size_t)(labels + 1) * c->slots, 1);
+    c->failed = c->failed || !c->states;
+    uint8_t *state =
+        c->states ? c->states + (size_t)labels * c->slots : NULL; // at the function's begin: parameters
+    for (size_t k = begin; c->states && k < end; k += c->words[k] >> 16) {
+        const uint32_t *w = c->words + k;
+        if ((w[0] & 0xffffu) != SPYI_OP_PARAMETER || !c->ids[w[2]].slot) continue;
+        c->states[c->ids[w[2]].slot] = c->ids[w[2]].gradient;
+    }
+    for (bool fresh = c->states != NULL; fresh;) {
+        fresh = false;
+        for (size_t k = begin; k < end; k += c->words[k] >> 16) {
+            const uint32_t *w = c->words + k;
+            if ((w[0] & 0xffffu) == SPYI_ADDITION_OP_LABEL)
+                memcpy(state, c->states + (size_t)(c->ids[w[1]].label - 1) * c->slots, c->slots);
+            fresh = spyi_addition_follow(c, w, state) || fresh;
+            fresh = spyi_addition_leave(c, w, state) || fresh;
+        }
+    }
+    for (size_t k = begin; k < end; k += c->words[k] >> 16) {
+        const uint32_t *w = c->words + k;
+        uint32_t op = w[0] & 0xffffu;
+        if (op == SPYI_ADDITION_OP_LABEL) c->ids[w[1]].label = 0;
+        if (op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) c->ids[w[2]].slot = 0;
+    }
+}
+
+static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size_t count) {
+    if (c->out_count + count > c->out_capacity) {
+        size_t capacity = (c->out_count + count) * 2;
+        uint32_t *out = (uint32_t *)spyi_realloc(c->out, capacity * sizeof *out);
+        if (!out) c->failed = true;
+        if (!out) return;
+        c->out = out;
+        c->out_capacity = capacity;
+    }
+    memcpy(c->out + c->out_count, words, count * sizeof *words);
+    c->out_count += count;
+}
+
+// Writes the sum of two values. Gives its id; 0: values of this type cannot be added.
+static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
+    uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
+    bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
+                     spyi_addition_op(c, spyi_addition_word(c, type, 2)) == SPYI_ADDITION_OP_TYPE_FLOAT;
+    if (op == SPYI_ADDITION_OP_TYPE_FLOAT || is_vector) {
+        uint32_t sum[5] = { 5u << 16 | SPYI_ADDITION_OP_ADD, type, c->next_id++, a, b };
+        spyi_addition_put(c, sum, 5);
+        return sum[2];
+    }
+    if (op == SPYI_OP_TYPE_MATRIX) parts = spyi_addition_word(c, type, 3);
+    else if (op == SPYI_OP_TYPE_STRUCT) parts = spyi_addition_length(c, type) - 2;
+    else if (op == SPYI_OP_TYPE_ARRAY &&
+             spyi_addition_op(c, spyi_addition_word(c, type, 3)) == SPYI_OP_CONSTANT)
+        parts = spyi_addition_word(c, spyi_addition_word(c, type, 3), 3);
+    if (parts == 0 || parts > SPYI_ADDITION_MOST_PARTS) return 0;
+    for (uint32_t i = 0; i < parts; i++) {
+        uint32_t part = spyi_addition_word(c, type, op == SPYI_OP_TYPE_STRUCT ? 2 + i : 2);
+        uint32_t extract[5] = { 5u << 16 | SPYI_ADDITION_OP_EXTRACT, part, c->next_id++, a, i };
+        uint32_t left = extract[2];
+        spyi_addition_put(c, extract, 5);
+        extract[2] = c->next_id++;
+        extract[3] = b;
+        spyi_addition_put(c, extract, 5);
+        sums[3 + i] = spyi_addition_add(c, part, left, extract[2]);
+        if (!sums[3 + i]) return 0;
+    }
+    sums[0] = (3 + parts) << 16 | SPYI_ADDITION_OP_CONSTRUCT;
+    sums[1] = type;
+    sums[2] = c->next_id++;
+    spyi_addition_put(c, sums, 3 + parts);
+    return sums[2];
+}
+
+// A store to an element, as an addition.
+static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) {
+    uint32_t type = spyi_addition_word(c, spyi_addition_word(c, store[1], 1), 3);
+    uint32_t load[4] = { 4u << 16 | SPYI_OP_LOAD, type, c->next_id++, store[1] };
+    uint32_t copy[5], length = store[0] >> 16;
+    spyi_addition_put(c, load, 4);
+    uint32_t sum = spyi_addition_add(c, type, load[2], store[2]);
+    if (!sum || length > 5) {
+        c->unclear = true;
+        return;
+    }
+    memcpy(copy, store, length * sizeof *copy);
+    copy[2] = sum;
+    spyi_addition_put(c, copy, length);
+    c->changed++;
+}
+
+// Writes one instruction of a derivative, as it is or as an addition. `block`: a number of its block.
+static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32_t block) {
+    uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
+    spyi_addition_id *variable = op == SPYI_OP_STORE && length > 2 ? &c->ids[c->ids[w[1]].root] : NULL;
+    bool whole = variable && c->ids[w[1]].root == w[1];
+    if (!variable) {
+        uint32_t from = op == SPYI_OP_COPY_MEMORY ? 1
+                        : op == SPYI_OP_CALL      ? 4
+                        : op == SPYI_OP_LOAD      ? 3
+                                                  : length;
+        for (uint32_t i = from; i < (op == SPYI_OP_LOAD ? 4 : length); i++) // reads it, or may
+            if (w[i] < c->bound) c->ids[c->ids[w[i]].root].block = 0;
+    } else if (whole) {
+        variable->block = spyi_addition_is_zero(c, w[2], SPYI_ADDITION_MOST_PARTS) ? block : 0;
+        variable->stores = variable->loose = 0;
+        variable->varies = false;
+    } else {
+        bool gradient = w[2] < c->bound && c->ids[w[2]].gradient, varies = c->ids[w[1]].varies;
+        if (variable->block == block) {
+            variable->varies = variable->varies || varies;
+            if (++variable->stores > 1 && variable->varies && gradient) {
+                spyi_addition_put_sum(c, w);
+                return;
+            }
+        } else if (gradient && varies) {
+            c->unclear = c->unclear || variable->loose == block;
+            variable->loose = block;
+        }
+    }
+    spyi_addition_put(c, w, length);
+}
+
+bool spyi_code_is_derivative(const uint32_t *words, size_t count) {
+    for (size_t i = 5; i < count; i += words[i] >> 16) {
+        if (words[i] >> 16 == 0 || (words[i] & 0xffffu) == SPYI_OP_FUNCTION) return false;
+        bool named = (words[i] & 0xffffu) == SPYI_ADDITION_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
+        if (named && !strncmp((const char *)(words + i + 2), SPYI_ADDITION_BACKWARD,
+                              sizeof SPYI_ADDITION_BACKWARD - 1))
+            return true;
+    }
+    return false;
+}
+
+bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
+    spyi_addition_code c;
+    memset(&c, 0, sizeof c);
+    c.words = *words;
+    c.count = *count;
+    if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
+    c.bound = c.next_id = c.words[3];
+    c.ids = (spyi_addition_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
+    if (!c.ids) return false;
+    bool any = spyi_addition_read(&c), inside = false;
+    uint32_t block = 0;
+    if (any) spyi_addition_put(&c, c.words, 5);
+    for (size_t i = 5; any && i < c.count; i += c.words[i] >> 16) {
+        const uint32_t *w = c.words + i;
+        uint32_t op = w[0] & 0xffffu;
+        if (op == SPYI_OP_FUNCTION && c.ids[w[2]].backward) {
+            size_t end = i;
+            inside = true;
+            while (end < c.count && (c.words[end] & 0xffffu) != SPYI_ADDITION_OP_FUNCTION_END)
+                end += c.words[end] >> 16;
+            spyi_addition_follow_function(&c, i, end);
+        }
+        if (op == SPYI_ADDITION_OP_FUNCTION_END) inside = false;
+        if (op == SPYI_ADDITION_OP_LABEL) block++;
+        if (inside) spyi_addition_write(&c, w, block);
+        else spyi_addition_put(&c, w, w[0] >> 16);
+    }
+    bool clear = !c.failed && !c.unclear;
+    uint32_t *out = NULL;
+    if (clear && c.changed) {
+        out = (uint32_t *)spyi_realloc(c.out, (c.out_count + room) * sizeof *out);
+        clear = out != NULL;
+    }
+    if (out) {
+        out[3] = c.next_id;
+        free(*words);
+        *words = out;
+        *count = c.out_count;
+    } else {
+        free(c.out);
+    }
+    free(c.states);
+    free(c.ids);
+    return clear;
+}
+
+// >>CUDA text: an element is stored as NAME[index] = ...; or, of vectors, *_slang_vector_get_element_ptr(&NAME, index) = ...;
+
+typedef struct spyi_addition_name {
+    const char *at; // in the text; NULL: a free slot
+    uint32_t size, assigned;
+    uint32_t block, loose, stores; // as spyi_addition_id has them
+    bool zero;                     // the value that it was assigned
+    bool context, varies;
+    const char *type; // of its declaration, to the name
+} spyi_addition_name;
+
+typedef struct spyi_addition_text {
+    spyi_addition_name *names; // a hash table
+    uint32_t capacity, used;   // capacity: a power of two
+    const char **adds;         // statements that have to be additions
+    uint32_t add_count, block;
+    bool failed, unclear;
+} spyi_addition_text;
+
+// A statement, or the head of a block with its "{", or a "}".
+typedef struct spyi_addition_statement {
+    const char *begin, *end, *equals; // equals: the "=" of an assignment; else NULL
+    bool is_block;
+} spyi_addition_statement;
+
+static bool spyi_addition_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool spyi_addition_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+// The next identifier or number from `c` on, to `end`; false: none.
+static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
+    const char *at = *c;
+    for (; at < end && !spyi_addition_letter(*at); at++)
+        while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // #line
+    *token = at;
+    while (at < end && (spyi_addition_letter(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
+    *c = at;
+    *size = (size_t)(at - *token);
+    return *size > 0;
+}
+
+static bool spyi_addition_begins(const char *token, size_t size, const char *with) {
+    size_t n = strlen(with);
+    return size >= n && memcmp(token, with, n) == 0;
+}
+
+static bool spyi_addition_contains(const char *token, size_t size, const char *text) {
+    size_t n = strlen(text);
+    for (size_t i = 0; i + n <= size; i++)
+        if (memcmp(token + i, text, n) == 0) return true;
+    return false;
+}
+
+// The entry of a name; NULL: there is none, and `add` is false.
+static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
+                                              bool add) {
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+    for (uint32_t i = hash & (t->capacity - 1);; i = (i + 1) & (t->capacity - 1)) {
+        spyi_addition_name *n = &t->names[i];
+        if (n->at && n->size == size && memcmp(n->at, name, size) == 0) return n;
+        if (n->at) continue;
+        if (!add || t->used + 1 >= t->capacity) return NULL;
+        n->at = name;
+        n->size = (uint32_t)size;
+        t->used++;
+        return n;
+    }
+}
+
+// The statement at `c`; false: the text ends.
+static bool spyi_addition_next(const char *c, const char *end, spyi_addition_statement *s) {
+    int depth = 0;
+    memset(s, 0, sizeof *s);
+    for (;;) {
+        while (c < end && (*c == ' ' || *c == '\n' || *c == '\r' || *c == '\t')) c++;
+        if (c >= end || *c != '#') break;
+        while (c < end && *c != '\n') c++; // #line
+    }
+    s->begin = c;
+    for (; c < end; c++) {
+        while (*c == '#' && c + 1 < end && c[1] != '\n') c++;
+        if (*c == '"')
+            for (c++; c < end && *c != '"'; c++) c += *c == '\\';
+        if (*c == '{' && depth == 0 && !s->equals) s->is_block = true;
+        if (*c == '}' && depth == 0) s->is_block = true;
+        if ((*c == ';' && depth == 0) || s->is_block) {
+            s->end = c + 1;
+            return true;
+        }
+        depth += (*c == '(' || *c == '[' || *c == '{') - (*c == ')' || *c == ']' || *c == '}');
+        if (*c == '=' && depth == 0 && !s->equals && c > s->begin && c[-1] == ' ' && c[1] == ' ')
+            s->equals = c;
+    }
+    return false;
+}
+
+// What a statement assigns to. `whole`: all of it. `declared`: here, with the type in front.
+static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
+                                                bool *whole) {
+    const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
+    size_t size, last_size;
+    while (end > s->begin && (end[-1] == ' ' || end[-1] == '\n')) end--;
+    *whole = false;
+    if (s->is_block || !spyi_addition_token(&c, end, &token, &size) ||
+        spyi_addition_begins(token, size, "return"))
+        return NULL;
+    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // TYPE NAME, or NAME
+        last = end;
+        while (last > s->begin && spyi_addition_letter(last[-1])) last--;
+        last_size = (size_t)(end - last);
+        if (last_size == 0 || (!s->equals && last == s->begin)) return NULL;
+        *whole = true;
+        spyi_addition_name *name = spyi_addition_find(t, last, last_size, true);
+        if (!name) {
+            t->failed = true;
+        } else if (last != s->begin) {
+            name->type = s->begin;
+            name->context =
+                spyi_addition_contains(s->begin, (size_t)(last - s->begin), SPYI_ADDITION_CONTEXT);
+        }
+        return name;
+    }
+    if (!s->equals) return NULL;
+    if (spyi_addition_begins(token, size, "_slang_vector_get_element_ptr") &&
+        !spyi_addition_token(&c, end, &token, &size))
+        return NULL;
+    return spyi_addition_find(t, token, size, false);
+}
+
+// Whether the index of an element that is stored is known at run time only.
+static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
+    for (const char *c = s->begin; c < s->equals; c++) {
+        if (*c != '[' && *c != ',') continue;
+        const char *digits = c + 1 + (c[1] == ' ');
+        if (strncmp(digits, "int(", 4)) return true;
+        for (digits += 4; spyi_addition_digit(*digits);) digits++;
+        if (*digits != ')') return true;
+    }
+    return false;
+}
+
+// `state`: for each name, a byte: does its value depend on gradients?
+static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
+                                        const uint8_t *state) {
+    const char *token;
+    size_t size;
+    while (spyi_addition_token(&c, end, &token, &size)) {
+        const spyi_addition_name *name = spyi_addition_find(t, token, size, false);
+        if (name && state[name - t->names]) return true;
+    }
+    return false;
+}
+
+// Whether what is assigned is the zero of a gradient. That of an array comes from a function, into a variable that is copied:
+// "{ 0.0f, 0.0f }" is another array.
+static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const char *end) {
+    static const char *const types[] = { "make",   "Matrix", "float", "double", "half",
+                                         "__half", "int",    "uint",  "bool" };
+    const char *token;
+    size_t size, zeros = 0;
+    if (memchr(c, '{', (size_t)(end - c))) return false;
+    while (spyi_addition_token(&c, end, &token, &size)) {
+        const spyi_addition_name *name = spyi_addition_find(t, token, size, false);
+        bool type = false, zero = false;
+        if (spyi_addition_digit(*token)) zero = strtod(token, NULL) == 0;
+        else if (name) zero = name->zero && name->assigned == 1;
+        else if (spyi_addition_contains(token, size, SPYI_ADDITION_ZERO)) zero = true;
+        else
+            for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+                type = type || spyi_addition_begins(token, size, types[i]);
+        if (!zero && !type) return false;
+        if (type && c < end && *c == '<') // Matrix<float, 3, 3>
+            while (c < end && *c != '>') c++;
+        zeros += zero;
+    }
+    return zeros > 0;
+}
+
+// The variables whose addresses a call hands over, each the first name behind a "&" that begins an argument. They depend on
+// gradients from then on; without a `state`, the call is counted as an assignment to them.
+static void spyi_addition_arguments(spyi_addition_text *t, const spyi_addition_statement *s, uint8_t *state) {
+    for (const char *c = s->begin; c < s->end; c++) {
+        const char *token, *at = c + 1;
+        size_t size;
+        if (*c != '&' || c == s->begin || (c[-1] != '(' && c[-1] != ' ')) continue;
+        if (!spyi_addition_token(&at, s->end, &token, &size)) break;
+        spyi_addition_name *name = spyi_addition_find(t, token, size, false);
+        if (name && !state) name->assigned++;
+        else if (name && !name->context) state[name - t->names] = 1;
+    }
+}
+
+// The variable of a statement Array_dzero_0(&NAME); else NULL.
+static spyi_addition_name *spyi_addition_zeroed(spyi_addition_text *t, const spyi_addition_statement *s) {
+    const char *c = (const char *)memchr(s->begin, '(', (size_t)(s->end - s->begin)), *token;
+    size_t size;
+    if (s->is_block || s->equals || !c || c[1] != '&' ||
+        !spyi_addition_contains(s->begin, (size_t)(c - s->begin), SPYI_ADDITION_ZERO) ||
+        !spyi_addition_token(&c, s->end, &token, &size))
+        return NULL;
+    return spyi_addition_find(t, token, size, false);
+}
+
+// Counts assignments, and notes which variables are zero.
+static void spyi_addition_text_count(spyi_addition_text *t, const spyi_addition_statement *s) {
+    bool whole;
+    spyi_addition_name *name = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
+    if (name && s->equals) {
+        name->zero = whole && spyi_addition_text_zero(t, s->equals, s->end);
+        name->assigned++;
+    } else if (!name && !s->is_block) {
+        spyi_addition_arguments(t, s, NULL);
+    }
+    if (zeroed) zeroed->zero = true;
+}
+
+static void spyi_addition_begin_zero(spyi_addition_name *name, uint32_t block) {
+    name->block = block;
+    name->stores = name->loose = 0;
+    name->varies = false;
+}
+
+// One statement of a derivative: whether it has to be an addition, and what depends on gradients behind it.
+static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition_statement *s,
+                                      uint8_t *state) {
+    bool whole, adds = false, gradient;
+    spyi_addition_name *target = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
+    const char *c = target ? s->equals : s->begin, *token;
+    size_t size;
+    while (c && spyi_addition_token(&c, s->end, &token, &size)) {
+        spyi_addition_name *name = spyi_addition_find(t, token, size, false);
+        if (name) name->block = 0; // it is read
+    }
+    if (zeroed) spyi_addition_begin_zero(zeroed, t->block);
+    if (!s->equals) {
+        bool backward = spyi_addition_begins(s->begin, (size_t)(s->end - s->begin), SPYI_ADDITION_BACKWARD);
+        if (!target && (backward || spyi_addition_text_gradient(t, s->begin, s->end, state)))
+            spyi_addition_arguments(t, s, state);
+        else if (target) state[target - t->names] = 0;
+        return;
+    }
+    if (!target) return;
+    gradient = spyi_addition_text_gradient(t, s->equals, s->end, state);
+    if (whole) {
+        spyi_addition_begin_zero(target, spyi_addition_text_zero(t, s->equals, s->end) ? t->block : 0);
+    } else {
+        bool varies = spyi_addition_text_varies(s);
+        if (target->block == t->block) {
+            target->varies = target->varies || varies;
+            adds = ++target->stores > 1 && target->varies && gradient;
+        } else if (gradient && varies) {
+            t->unclear = t->unclear || target->loose == t->block;
+            target->loose = t->block;
+        }
+    }
+    if (!target->context) state[target - t->names] = gradient || (!whole && state[target - t->names]);
+    for (uint32_t i = 0; adds && i < t->add_count; i++)
+        if (t->adds[i] == s->begin) adds = false;
+    if (!adds) return;
+    const char **list = (const char **)spyi_realloc(t->adds, (t->add_count + 1) * sizeof *list);
+    if (!list) t->failed = true;
+    if (!list) return;
+    t->adds = list;
+    t->adds[t->add_count++] = s->begin;
+}
+
+// Adds what one state has to another. True: that is new.
+static bool spyi_addition_join(const spyi_addition_text *t, uint8_t *to, const uint8_t *from) {
+    bool fresh = false;
+    for (uint32_t i = 0; i < t->capacity; i++) {
+        fresh = fresh || to[i] < from[i];
+        to[i] |= from[i];
+    }
+    return fresh;
+}
+
+static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *word) {
+    size_t n = strlen(word);
+    return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 &&
+           !spyi_addition_letter(s->begin[n]);
+}
+
+// The statements from `c` to the "}" of their block. `state`: before, then behind them; `breaks`, `continues`: where control leaves
+// the loop around them, or goes on with it. Gives where the text goes on behind the "}".
+static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
+                                            uint8_t *state, uint8_t *breaks, uint8_t *continues,
+                                            uint32_t level) {
+    spyi_addition_statement s;
+    uint8_t *inner = (uint8_t *)spyi_calloc((size_t)t->capacity * 3, 1), *left = inner + t->capacity,
+            *again = left + t->capacity;
+    if (!inner || level == 0) {
+        t->failed = true;
+        free(inner);
+        return end;
+    }
+    for (; !t->failed && spyi_addition_next(c, end, &s); c = s.end) {
+        if (!s.is_block) {
+            uint8_t *to = spyi_addition_is_head(&s, "break")      ? breaks
+                          : spyi_addition_is_head(&s, "continue") ? continues
+                                                                  : NULL;
+            spyi_addition_text_follow(t, &s, state);
+            if (to) spyi_addition_join(t, to, state);
+            if (to || spyi_addition_is_head(&s, "return")) memset(state, 0, t->capacity);
+            continue;
+        }
+        t->block++;
+        if (s.end[-1] == '}') {
+            c = s.end;
+            break;
+        }
+        bool loop = spyi_addition_is_head(&s, "for") || spyi_addition_is_head(&s, "while") ||
+                    spyi_addition_is_head(&s, "do");
+        bool endless = spyi_addition_contains(s.begin, (size_t)(s.end - s.begin), "for(;;)");
+        const char *body = s.end;
+        memset(left, 0, t->capacity);
+        memset(again, 0, t->capacity);
+        if (loop || spyi_addition_is_head(&s, "switch")) {
+            bool fresh = true;
+            while (fresh && !t->failed) {
+                memcpy(inner, state, t->capacity);
+                s.end =
+                    spyi_addition_text_block(t, body, end, inner, left, loop ? again : continues, level - 1);
+                fresh = loop && spyi_addition_join(t, state, inner);
+                fresh = (loop && spyi_addition_join(t, state, again)) || fresh;
+            }
+            if (!loop) spyi_addition_join(t, state, inner);
+            if (endless) memset(state, 0, t->capacity);
+            spyi_addition_join(t, state, left);
+        } else if (spyi_addition_is_head(&s, "if")) {
+            memcpy(inner, state, t->capacity);
+            s.end = spyi_addition_text_block(t, body, end, inner, breaks, continues, level - 1);
+            spyi_addition_statement other;
+            if (spyi_addition_next(s.end, end, &other) && other.is_block &&
+                spyi_addition_is_head(&other, "else")) {
+                bool last = !spyi_addition_contains(other.begin, (size_t)(other.end - other.begin), "if");
+                if (!last) memcpy(left, state, t->capacity); // neither of them
+                s.end = spyi_addition_text_block(t, other.end, end, state, breaks, continues, level - 1);
+                if (!last) spyi_addition_join(t, state, left);
+            }
+            spyi_addition_join(t, state, inner);
+        } else {
+            s.end = spyi_addition_text_block(t, body, end, state, breaks, continues, level - 1);
+        }
+        t->block++;
+    }
+    free(inner);
+    return c;
+}
+
+static const char spyi_addition_helpers[] =
+    "template<typename T, typename U> __device__ void spyi_addition_add(T &to, const U &by) { to = to + "
+    "T(by); }\n"
+    "template<typename T, size_t N> __device__ void spyi_addition_add(FixedArray<T, N> &to, const "
+    "FixedArray<T, N> &by)\n"
+    "{ for (size_t i = 0; i < N; i++) spyi_addition_add(to[i], by[i]); }\n";
+
+typedef struct spyi_addition_output {
+    const char *body;
+    spyi_text text, structs; // structs: " NAME " of each that has its function
+    const char *copied;      // the body is in `text` up to here
+    bool any;
+} spyi_addition_output;
+
+// Writes functions that add the structs of a type. False: one of them cannot be found.
+static bool spyi_addition_put_structs(spyi_addition_output *o, const char *type, const char *end,
+                                      uint32_t level) {
+    static const char *const known[] = { "FixedArray", "Matrix", "float", "double", "half", "__half" };
+    const char *token;
+    size_t size;
+    while (spyi_addition_token(&type, end, &token, &size)) {
+        char text[256];
+        bool builtin = spyi_addition_digit(*token);
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            builtin = builtin || spyi_addition_begins(token, size, known[i]);
+        snprintf(text, sizeof text, " %.*s ", (int)size, token);
+        if (builtin || strstr(spyi_text_str(&o->structs), text)) continue;
+        spyi_text_add(&o->structs, "%s", text);
+        snprintf(text, sizeof text, "\nstruct %.*s\n{", (int)size, token);
+        const char *c = strstr(o->body, text), *close = c ? strstr(c, "\n}") : NULL;
+        spyi_addition_statement s;
+        if (!close || level == 0 || size > 200) return false;
+        const char *members = c + strlen(text);
+        for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
+            const char *name = s.end - 1;
+            while (spyi_addition_letter(name[-1])) name--;
+            if (!spyi_addition_put_structs(o, s.begin, name, level - 1)) return false;
+        }
+        spyi_text_add(&o->text, "__device__ void spyi_addition_add(%.*s &to, const %.*s &by)\n{\n", (int)size,
+                      token, (int)size, token);
+        for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
+            const char *name = s.end - 1;
+            while (spyi_addition_letter(name[-1])) name--;
+            spyi_text_add(&o->text, "    spyi_addition_add(to.%.*s, by.%.*s);\n", (int)(s.end - 1 - name),
+                          name, (int)(s.end - 1 - name), name);
+        }
+        spyi_text_add(&o->text, "}\n");
+    }
+    return true;
+}
+
+static bool spyi_addition_is_add(const spyi_addition_text *t, const spyi_addition_statement *s) {
+    for (uint32_t i = 0; i < t->add_count; i++)
+        if (t->adds[i] == s->begin) return true;
+    return false;
+}
+
+// Writes the derivative with its additions, behind the functions that they need.
+static void spyi_addition_put_additions(spyi_addition_output *o, spyi_addition_text *t, const char *head,
+                                        const char *from, const char *to) {
+    spyi_addition_statement s;
+    spyi_text_add_n(&o->text, o->copied, (size_t)(head - o->copied));
+    if (!o->any) spyi_text_add(&o->text, "%s", spyi_addition_helpers);
+    o->any = true;
+    for (const char *c = from; spyi_addition_next(c, to, &s); c = s.end) {
+        bool whole;
+        if (!spyi_addition_is_add(t, &s)) continue;
+        const spyi_addition_name *target = spyi_addition_target(t, &s, &whole);
+        if (!target->type || !spyi_addition_put_structs(o, target->type, target->at, 8)) t->unclear = true;
+    }
+    o->copied = head;
+    for (const char *c = from; spyi_addition_next(c, to, &s); c = s.end) {
+        if (!spyi_addition_is_add(t, &s)) continue;
+        spyi_text_add_n(&o->text, o->copied, (size_t)(s.begin - o->copied));
+        spyi_text_add(&o->text, "spyi_addition_add(%.*s,%.*s);", (int)(s.equals - 1 - s.begin), s.begin,
+                      (int)(s.end - s.equals - 2), s.equals + 1);
+        o->copied = s.end;
+    }
+}
+
+// A derivative: its head from `head` on, what is between its braces from `from` to `to`. False: something is not clear.
+static bool spyi_addition_put_function(spyi_addition_output *o, const char *head, const char *from,
+                                       const char *to) {
+    spyi_addition_text t;
+    spyi_addition_statement s;
+    uint8_t *states = NULL;
+    memset(&t, 0, sizeof t);
+    for (t.capacity = 64; t.capacity < (size_t)(to - head) / 8; t.capacity *= 2) continue;
+    t.names = (spyi_addition_name *)spyi_calloc(t.capacity, sizeof *t.names);
+    states = (uint8_t *)spyi_calloc(t.capacity, 3); // the function's, and two that a valid text never needs
+    t.failed = !t.names || !states;
+    const char *parameter = strchr(head, '(') + 1;
+    for (const char *c = parameter; !t.failed && c < from; c++) {
+        if (*c != ',' && *c != ')') continue;
+        const char *name = c;
+        while (spyi_addition_letter(name[-1])) name--;
+        if (name == c || spyi_addition_digit(*name)) continue; // the "," of a template
+        spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
+        if (!n) break;
+        n->context = spyi_addition_contains(parameter, (size_t)(c - parameter), SPYI_ADDITION_CONTEXT);
+        n->assigned = 2;
+        states[n - t.names] = !n->context;
+        parameter = c + 1;
+    }
+    for (const char *c = from; !t.failed && spyi_addition_next(c, to, &s); c = s.end)
+        spyi_addition_text_count(&t, &s);
+    t.block = 1;
+    if (!t.failed)
+        spyi_addition_text_block(&t, from, to, states, states + t.capacity, states + 2 * (size_t)t.capacity,
+                                 200);
+    bool clear = !t.failed && !t.unclear;
+    if (clear && t.add_count) spyi_addition_put_additions(o, &t, head, from, to);
+    clear = clear && !t.unclear;
+    free(t.adds);
+    free(states);
+    free(t.names);
+    return clear;
+}
+
+bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
+    static const char name[] = "void " SPYI_ADDITION_BACKWARD;
+    spyi_addition_output o;
+    bool clear = true;
+    memset(&o, 0, sizeof o);
+    o.body = o.copied = *text + prelude;
+    for (const char *c = strstr(o.body, name); c && clear; c = strstr(c + 1, name)) {
+        const char *head = c, *open = strpbrk(c, "{;"), *close = open ? strstr(open, "\n}") : NULL;
+        while (head > o.body && head[-1] != '\n') head--;
+        if (!close || *open == ';') continue;
+        clear = spyi_addition_put_function(&o, head, open + 1, close);
+    }
+    if (clear && o.any) {
+        spyi_text_add_n(&o.text, o.copied, strlen(o.copied));
+        size_t more = strlen(spyi_text_str(&o.text)) + 1;
+        char *out = (char *)spyi_malloc(prelude + more);
+        if (out) {
+            memcpy(out, *text, prelude);
+            memcpy(out + prelude, spyi_text_str(&o.text), more);
+            free(*text);
+            *text = out;
+            *size = prelude + more;
+        }
+        clear = out != NULL;
+    }
+    spyi_text_free(&o.structs);
+    spyi_text_free(&o.text);
+    return clear;
+}
