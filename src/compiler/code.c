@@ -168,10 +168,8 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
     }
     if (right) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
-              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves "
-              "of nested loops of "
-              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move "
-              "the inner loop into "
+              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
+              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
               "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
               kernel_name, unit->compiler->library->version);
 }

@@ -348,6 +348,86 @@ static void test_nested_kinds(void **state) {
     spy_release_module(m);
 }
 
+// Methods of each kind in both modes, their `this` differentiable: the derivatives of f and x at f = 2, c = 2, x = 3, all that is
+// read being 1; or refused by name.
+static void test_kinds_of_methods(void **state) {
+    static const char body[] =
+        "  [Differentiable] T project(T x) { return f * f * x + c; }\n"
+        "  [Differentiable] [mutating] void zoom(T x) { f = f * x; }\n"
+        "  [Differentiable] [mutating] T zoomed(T x) { f = f * x; return f * c; }\n"
+        "  [Differentiable] void get(T x, out T y) { y = f * f * x + c; }\n"
+        "  [ForwardDifferentiable] [mutating] void zoom_fwd(T x) { f = f * x; }\n"
+        "  [ForwardDifferentiable] void get_fwd(T x, out T y) { y = f * f * x + c; }\n"
+        "  [ForwardDifferentiable] T project_fwd(T x) { return f * f * x + c; }\n"
+        "  [mutating] void zoom_none(T x) { f = f * x; }\n"
+        "  void get_none(T x, out T y) { y = f * f * x + c; }\n";
+    static const struct {
+        const char *method;
+        double forward[2], backward[2]; // of f (or the result), of x; 0: refused
+        bool mutating, out, result;
+    } rows[] = { { "project", { 17, 17 }, { 12, 4 }, false, false, true },   { "zoom", { 5, 0 }, { 3, 2 }, true, false, false },
+                 { "zoomed", { 5, 16 }, { 9, 6 }, true, false, true },       { "get", { 17, 17 }, { 12, 4 }, false, true, false },
+                 { "zoom_fwd", { 5, 0 }, { 0, 0 }, true, false, false },     { "get_fwd", { 17, 17 }, { 0, 0 }, false, true, false },
+                 { "project_fwd", { 17, 17 }, { 0, 0 }, false, false, true }, { "zoom_none", { 0, 0 }, { 0, 0 }, true, false, false },
+                 { "get_none", { 0, 0 }, { 0, 0 }, false, true, false },      { "project_bwd", { 0, 0 }, { 11, 7 }, false, false, true } };
+    static const char *const types[] = { "Cam", "Gen<float>", "Deep.Cam" };
+    static const char *const modes[] = { "spy_call_forward_diff", "spy_call_backward" };
+    char text[6000];
+    snprintf(text, sizeof text,
+             "struct Cam : IDifferentiable { typealias T = float; float f; float c; int n;\n%s\n"
+             "  [BackwardDerivative(bd)] float project_bwd(float x) { return f * f * x + c; }\n"
+             "  static void bd(inout DifferentialPair<Cam> self, inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 7 * d);\n"
+             "    Cam.Differential g = self.d; g.f = 11 * d; self = diffPair(self.p, g); } };\n"
+             "struct Gen<T : IFloat> : IDifferentiable { T f; T c; int n;\n%s};\n"
+             "struct Deep { struct Cam : IDifferentiable { typealias T = float; float f; float c; int n;\n%s}; };\n",
+             body, body, body);
+    NEEDS_DEVICE();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "kinds_of_methods", text));
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+            if (!strcmp(rows[k].method, "project_bwd") && i) continue;
+            char name[60], differential[60];
+            snprintf(name, sizeof name, "%s.%s", types[i], rows[k].method);
+            snprintf(differential, sizeof differential, "%s.Differential", types[i]);
+            spy_function *f = MADE(spy_function, spy_find_function(m, name));
+            for (int backward = 0; backward < 2; backward++) {
+                const double *want = backward ? rows[k].backward : rows[k].forward;
+                struct { float f, c; int n; } values = { 2, 2, 7 };
+                spy_tensor_desc d;
+                memset(&d, 0, sizeof d);
+                d.shape = SPY_SHAPE(1);
+                d.module = m;
+                d.type = differential;
+                spy_tensor *in = MADE(spy_tensor, spy_create_tensor(gpu_device, &d)), *out = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+                OK(spy_tensor_fill(in, 1));
+                OK(spy_tensor_fill(out, 0));
+                d.type = types[i];
+                d.data = &values;
+                d.grad_in = rows[k].mutating || !backward ? in : NULL;
+                d.grad_out = rows[k].mutating || backward ? out : NULL;
+                spy_tensor *self = MADE(spy_tensor, spy_create_tensor(gpu_device, &d)), *x = floats(SPY_SHAPE(1), (float[]){ 3 }), *r = seeded(SPY_SHAPE(1));
+                OK(spy_tensor_fill(spy_tensor_grad(x), backward ? 0.0f : 1.0f));
+                spy_arg items[3] = { spy_arg_tensor("this", self), spy_arg_tensor("x", x), spy_arg_tensor(rows[k].out ? "y" : "_result", r) };
+                const spy_args args = { items, rows[k].out || rows[k].result ? 3u : 2u };
+                spy_status status = backward ? spy_call_backward(f, args) : spy_call_forward_diff(f, args);
+                if (want[0] == 0) {
+                    FAILS(SPY_ERROR_UNSUPPORTED, status, modes[backward], rows[k].method, "differentiable", "expected", "]");
+                } else {
+                    OK(status);
+                    float got[2] = { 0 };
+                    if (backward || rows[k].mutating) {
+                        OK(spy_tensor_read(out, got, sizeof got));
+                        assert_float_equal(got[0], want[0], 1e-6);
+                    }
+                    if (backward || rows[k].out || rows[k].result) HOLDS(spy_tensor_grad(backward ? x : r), want[1]);
+                }
+                RELEASE(self, x, r, in, out);
+            }
+        }
+    }
+    spy_release_module(m);
+}
+
 // >>shader parameters
 
 // Derivatives read them, too; for CUDA Slang's text then copies all of them at once.
@@ -1325,7 +1405,7 @@ int main(void) {
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
         cmocka_unit_test(test_nested_loops),   cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
-        cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters), cmocka_unit_test(test_kinds_of_functions), cmocka_unit_test(test_nested_kinds),
+        cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters), cmocka_unit_test(test_kinds_of_functions), cmocka_unit_test(test_nested_kinds), cmocka_unit_test(test_kinds_of_methods),
     };
     if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
