@@ -8069,6 +8069,7 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionGeneric_GetValueParameterCount, (spyi_sl_generic *))                             \
     X(spyi_sl_variable *, spReflectionGeneric_GetValueParameter, (spyi_sl_generic *, unsigned))              \
     X(spyi_sl_decl *, spReflectionFunction_asDecl, (spyi_sl_function *))                                     \
+    X(spyi_sl_decl *, spReflectionDecl_getParent, (spyi_sl_decl *))                                          \
     X(unsigned, spReflectionFunction_GetUserAttributeCount, (spyi_sl_function *))                            \
     X(spyi_sl_attribute *, spReflectionFunction_GetUserAttribute, (spyi_sl_function *, unsigned))            \
     X(unsigned, spReflectionVariable_GetUserAttributeCount, (spyi_sl_variable *))                            \
@@ -8367,6 +8368,8 @@ SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const c
 // Whether a function that was found by `name` is a method of an instance.
 SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                     const char *name);
+// Whether one of the session's modules declares the function, or an overload; else it is of Slang's core module.
+SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
@@ -12020,34 +12023,25 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_text_free(&text);
 }
 
-// Whether one of the unit's modules declares the function at its top level.
-static bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, const char *name,
-                                spyi_sl_function *function) {
+// Whether one of the session's modules declares the function; else it is of Slang's core module.
+bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function) {
     const spyi_sl_library *lib = unit->compiler->library;
-    for (size_t m = 0; m < unit->module_count; ++m) {
-        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, (spyi_sl_int)m);
-        spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
-        unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
-        for (unsigned i = 0; i < count; ++i) {
-            spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
-            const char *own = child ? lib->spReflectionDecl_getName(child) : NULL;
-            if (!own || strcmp(own, name) != 0) continue;
-            if (lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_GENERIC)
-                child = lib->spReflectionGeneric_GetInnerDecl(lib->spReflectionDecl_castToGeneric(child));
-            if (child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_FUNCTION &&
-                lib->spReflectionDecl_castToFunction(child) == function)
-                return true;
-        }
+    spyi_sl_decl *root = lib->spReflectionFunction_asDecl(function);
+    for (spyi_sl_decl *up = root; up; up = lib->spReflectionDecl_getParent(up)) root = up;
+    spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int m = 0; m < count; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, m);
+        if (module && module->v->getModuleReflection(module) == root) return true;
     }
     return false;
 }
 
 // Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
-static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, const char *name,
-                                  spyi_sl_function *found, spyi_overloads *out) {
+static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *found,
+                                  spyi_overloads *out) {
     bool any = false;
     for (uint32_t i = 0; i < out->count; ++i) {
-        bool declared = spyi_sl_is_declared(unit, live, name, spyi_sl_overload(unit, found, i));
+        bool declared = spyi_sl_is_declared(unit, live, spyi_sl_overload(unit, found, i));
         out->items[i].built_in = !declared;
         any = any || declared;
     }
@@ -12069,7 +12063,7 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);
-    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, f->name, found, out);
+    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, found, out);
     for (uint32_t i = 0; i < out->count; ++i)
         for (uint32_t p = 0; p < out->items[i].param_count; ++p)
             out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
@@ -12240,6 +12234,20 @@ static bool spyi_sl_mentions_this(const spyi_signature *s) {
     return false;
 }
 
+// libslang keeps what it is asked of a generic function of its own beyond the session, and later reads the types of that
+// session, which are gone (Slang::Val::resolve). So it is asked with types of its own only: numbers, vectors, matrices and
+// arrays of these.
+static bool spyi_sl_may_ask(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                            const spyi_type *const *types, uint32_t count) {
+    bool own = true;
+    for (uint32_t i = 0; i < count && own; ++i)
+        own = spyi_type_parse(unit->compiler->types, types[i]->name) != NULL;
+    uint32_t overloads = own ? 0 : spyi_sl_overload_count(unit, function);
+    for (uint32_t i = 0; i < overloads; ++i)
+        if (!spyi_sl_is_declared(unit, live, spyi_sl_overload(unit, function, i))) return false;
+    return true;
+}
+
 typedef struct spyi_sl_resolving {
     const char *name;
     int overload;
@@ -12264,6 +12272,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
         uint32_t instance =
             r->overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, r->name) ? 1 : 0;
         bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, r->name));
+        fits = fits && (constructed || spyi_sl_may_ask(unit, live, asked, r->types, count));
         spyi_sl_function *f =
             fits ? spyi_sl_specialise(unit, asked, slang_types + instance, count - instance) : NULL;
         if (f && r->overload < 0 && !constructed && spyi_sl_needs_instance(unit, live, f, r->name)) f = NULL;

@@ -271,6 +271,8 @@ SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const c
 // Whether a function that was found by `name` is a method of an instance.
 SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                     const char *name);
+// Whether one of the session's modules declares the function, or an overload; else it is of Slang's core module.
+SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
