@@ -396,6 +396,8 @@ static void test_built_in_generics(void **state) {
         }
         spy_take_error(gpu_device);
         float three[3] = { 1, 2, 3 }, r = 0, a = 0;
+        FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(spy_find_function(m, "select"), SPY_ARGS(spy_arg_bool(NULL, true), spy_cast(p, "P"), spy_cast(p, "P"),
+                                                                                         spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a))))), "select"); // it was asked
         OK(spy_call(spy_find_function(m, "length"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, 3, three), "float3"), spy_out_f32("_result", &r))));
         assert_float_equal(r, 3.7416574, 1e-5);
         OK(spy_call(spy_find_function(m, "ns::max"), SPY_ARGS(spy_cast(p, "P"), spy_cast(p, "P"), spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a)))))); // the user's own
