@@ -595,8 +595,10 @@
 // warning that names the kernel: move the inner loop into a [Differentiable] function of its own, or give the loops the same
 // [MaxIters(n)]. Other derivatives of loops stop Slang with an internal error, which the call reports: those of a loop that
 // begins at a number known at run time only (for (int i = start; ...)), and some with `while`.
-// Gradients through elements of a local array that a loop stores at an index of run time (a[i % 3] = ...) can be wrong in
-// Slang 2026.14.1, without a word: check them against differences, or unroll the loop with [ForceUnroll].
+// Derivatives of elements that are read at indices known at run time only (a[i] * a[j]; of local arrays, vectors, matrices):
+// where two indices are equal, Slang 2026.12 and 2026.14.1 lose all but one of the gradients, with and without loops. The
+// library puts this code right, too. Where it cannot, the log has a warning that names the kernel: write a loop over all
+// elements that picks one (for (int k = 0; k < 3; k++) r += k == i ? a[k] : 0), with [ForceUnroll].
 //
 // >>guide 24: frames of an engine
 //
@@ -1047,7 +1049,8 @@ typedef struct spy_define {
 
 // How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
 // LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they are as NONE, and the device's log
-// gets one warning. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
+// gets one warning. Kernels with backward derivatives are always as NONE: what the library puts right in them (chapter 23 of the
+// guide) cannot be put right behind the optimiser. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -8084,8 +8087,10 @@ struct spyi_sl_session_table {
     void (*getEntryPointHash)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **);         \
     spyi_sl_slot specialize;                                                                                 \
     spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob * *diagnostics);                       \
-    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint, linkWithOptions, getTargetCode,                \
-        getTargetMetadata, getEntryPointMetadata;
+    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint;                                                \
+    spyi_sl_result (*linkWithOptions)(self *, spyi_sl_component **, uint32_t count, const spyi_sl_option *,  \
+                                      spyi_sl_blob * *diagnostics);                                          \
+    spyi_sl_slot getTargetCode, getTargetMetadata, getEntryPointMetadata;
 
 struct spyi_sl_component_table {
     SPYI_SL_COMPONENT(spyi_sl_component)
@@ -8191,6 +8196,7 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionGeneric_GetValueParameterCount, (spyi_sl_generic *))                             \
     X(spyi_sl_variable *, spReflectionGeneric_GetValueParameter, (spyi_sl_generic *, unsigned))              \
     X(spyi_sl_decl *, spReflectionFunction_asDecl, (spyi_sl_function *))                                     \
+    X(spyi_sl_decl *, spReflectionDecl_getParent, (spyi_sl_decl *))                                          \
     X(unsigned, spReflectionFunction_GetUserAttributeCount, (spyi_sl_function *))                            \
     X(spyi_sl_attribute *, spReflectionFunction_GetUserAttribute, (spyi_sl_function *, unsigned))            \
     X(unsigned, spReflectionVariable_GetUserAttributeCount, (spyi_sl_variable *))                            \
@@ -8228,9 +8234,9 @@ struct spyi_sl_module_table {
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;  // stays open until the process ends: its statics own memory
-    char *path;    // as it was opened
-    char *version; // "2026.14.1"
+    void *handle;       // stays open until the process ends: its statics own memory
+    char *path;         // as it was opened
+    char *version;      // "2026.14.1"
     int32_t fork_count; // of the process that opened it
     uint32_t users;     // compilers that hold it
     SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
@@ -8358,7 +8364,7 @@ struct spyi_compiler {
     size_t embedded_count;
     bool print;
     spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
-    char bounds_record[24]; // a literal; "": tensors do not check their indices
+    char bounds_record[24];        // a literal; "": tensors do not check their indices
     spyi_sl_stored
         *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library; // NULL until the first unit
@@ -8393,16 +8399,17 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
+    spyi_inputs inputs;       // of spyi_unit_inputs(), once that was asked
     spyi_atomic inputs_asked; // 1: inputs and inputs_known stay as they are
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
     uint64_t *derivatives; // hashes of the queries after derivatives that there are
     uint32_t derivative_count;
-    char **imports;         // names of the modules below
-    size_t module_count;    // modules that the session had when the unit was loaded
-    spyi_sl_stored *stored; // those: a fresh session is made of them
+    struct spyi_sl_nested *nested; // what nested.c has read of its modules; NULL: nothing yet
+    char **imports;                // names of the modules below
+    size_t module_count;           // modules that the session had when the unit was loaded
+    spyi_sl_stored *stored;        // those: a fresh session is made of them
     size_t stored_count;
     spyi_sl_live *live; // never NULL after a successful load
 };
@@ -8444,6 +8451,9 @@ SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 enum { SPYI_SL_MOST_OPTIONS = 10 };
 // Fills `out` with what every session has and what the unit asks for; gives their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
+// Whether spirv-opt goes over the unit's code. Within a task.
+SPYI_FN bool spyi_sl_optimizes(const spyi_unit *unit);
+SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
 // Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
 
@@ -8488,6 +8498,8 @@ SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const c
 // Whether a function that was found by `name` is a method of an instance.
 SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                     const char *name);
+// Whether one of the session's modules declares the function, or an overload; else it is of Slang's core module.
+SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
@@ -8508,7 +8520,7 @@ typedef struct spyi_sl_binding {
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
-// >>SPIR-V's operations that remap.c and saved.c know
+// >>SPIR-V's operations that remap.c, saved.c and additions.c know
 enum {
     SPYI_OP_CAPABILITY = 17,
     SPYI_OP_TYPE_INT = 21,
@@ -8558,6 +8570,17 @@ SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room)
 // The same for CUDA text.
 SPYI_FN bool spyi_code_order_saved_text(char *body);
 
+// >>additions.c
+
+// Whether SPIR-V has functions that Slang made as backward derivatives, with their names.
+SPYI_FN bool spyi_code_is_derivative(const uint32_t *words, size_t count);
+
+// Makes additions of the stores by which a derivative gathers the gradients of an array's elements. False: they may be wrong, and the
+// code is as it was. `words` may become another block, with space for `room` words behind its end. The structs have their names.
+SPYI_FN bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room);
+// The same for CUDA text of `size` bytes with its NUL, which begins with `prelude` bytes that are no part of it.
+SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
+
 // >>entry.c
 // As spyi_unit_is_cuda_kernel(), within a task.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
@@ -8567,6 +8590,15 @@ SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, sp
 // >>resolve.c
 // Whether the text compiles; else `out` gets Slang's messages. `what` becomes a part of its name. About 3 ms.
 SPYI_FN bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out);
+
+// >>nested.c
+
+typedef struct spyi_sl_nested spyi_sl_nested;
+SPYI_FN void spyi_sl_nested_free(spyi_sl_nested *nested); // and NULL
+// Whether all functions that the derivative in a kernel goes through have one in its mode. The kernel's module is loaded;
+// `source` is its text. false: `why` names the function and what to write.
+SPYI_FN bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_module *kernel,
+                                        const char *source, spyi_text *why);
 
 // >>names.c
 
@@ -10662,6 +10694,15 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     return n;
 }
 
+bool spyi_sl_optimizes(const spyi_unit *unit) {
+    return unit->compiler->target == SPYI_TARGET_SPIRV && unit->options.optimization > SPY_OPTIMIZATION_NONE &&
+           spyi_sl_can_optimize();
+}
+
+spyi_sl_option spyi_sl_no_optimization(void) {
+    return spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, SPYI_SL_OPTIMIZATION_NONE);
+}
+
 // 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
 static bool spyi_sl_knows_precise(const char *version) {
     char *end = NULL;
@@ -11278,6 +11319,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     spyi_inputs_free(&unit->inputs);
     spyi_text_free(&unit->cuda_kernels);
     free(unit->derivatives);
+    spyi_sl_nested_free(unit->nested);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);
@@ -12082,34 +12124,25 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_text_free(&text);
 }
 
-// Whether one of the unit's modules declares the function at its top level.
-static bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, const char *name,
-                                spyi_sl_function *function) {
+// Whether one of the session's modules declares the function; else it is of Slang's core module.
+bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function) {
     const spyi_sl_library *lib = unit->compiler->library;
-    for (size_t m = 0; m < unit->module_count; ++m) {
-        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, (spyi_sl_int)m);
-        spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
-        unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
-        for (unsigned i = 0; i < count; ++i) {
-            spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
-            const char *own = child ? lib->spReflectionDecl_getName(child) : NULL;
-            if (!own || strcmp(own, name) != 0) continue;
-            if (lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_GENERIC)
-                child = lib->spReflectionGeneric_GetInnerDecl(lib->spReflectionDecl_castToGeneric(child));
-            if (child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_FUNCTION &&
-                lib->spReflectionDecl_castToFunction(child) == function)
-                return true;
-        }
+    spyi_sl_decl *root = lib->spReflectionFunction_asDecl(function);
+    for (spyi_sl_decl *up = root; up; up = lib->spReflectionDecl_getParent(up)) root = up;
+    spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int m = 0; m < count; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, m);
+        if (module && module->v->getModuleReflection(module) == root) return true;
     }
     return false;
 }
 
 // Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
-static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, const char *name,
-                                  spyi_sl_function *found, spyi_overloads *out) {
+static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *found,
+                                  spyi_overloads *out) {
     bool any = false;
     for (uint32_t i = 0; i < out->count; ++i) {
-        bool declared = spyi_sl_is_declared(unit, live, name, spyi_sl_overload(unit, found, i));
+        bool declared = spyi_sl_is_declared(unit, live, spyi_sl_overload(unit, found, i));
         out->items[i].built_in = !declared;
         any = any || declared;
     }
@@ -12131,7 +12164,7 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);
-    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, f->name, found, out);
+    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, found, out);
     for (uint32_t i = 0; i < out->count; ++i)
         for (uint32_t p = 0; p < out->items[i].param_count; ++p)
             out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
@@ -12302,6 +12335,20 @@ static bool spyi_sl_mentions_this(const spyi_signature *s) {
     return false;
 }
 
+// libslang keeps what it is asked of a generic function of its own beyond the session, and later reads the types of that
+// session, which are gone (Slang::Val::resolve). So it is asked with types of its own only: numbers, vectors, matrices and
+// arrays of these.
+static bool spyi_sl_may_ask(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                            const spyi_type *const *types, uint32_t count) {
+    bool own = true;
+    for (uint32_t i = 0; i < count && own; ++i)
+        own = spyi_type_parse(unit->compiler->types, types[i]->name) != NULL;
+    uint32_t overloads = own ? 0 : spyi_sl_overload_count(unit, function);
+    for (uint32_t i = 0; i < overloads; ++i)
+        if (!spyi_sl_is_declared(unit, live, spyi_sl_overload(unit, function, i))) return false;
+    return true;
+}
+
 typedef struct spyi_sl_resolving {
     const char *name;
     int overload;
@@ -12326,6 +12373,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
         uint32_t instance =
             r->overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, r->name) ? 1 : 0;
         bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, r->name));
+        fits = fits && (constructed || spyi_sl_may_ask(unit, live, asked, r->types, count));
         spyi_sl_function *f =
             fits ? spyi_sl_specialise(unit, asked, slang_types + instance, count - instance) : NULL;
         if (f && r->overload < 0 && !constructed && spyi_sl_needs_instance(unit, live, f, r->name)) f = NULL;
@@ -12554,6 +12602,565 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
     }
     spyi_text_free(&source);
     return has;
+}
+
+// >>compiler/nested.c ---------------------------------------------------------------------------------------
+
+// Derivatives of nested calls: whether all functions that a derivative would go through have one in the call's mode. libslang
+// asks that only where a result is returned, in functions of a type without generics. Backward through a function that is
+// differentiable forward only it crashes, also where the call is marked no_diff; forward through one with a backward derivative
+// only it takes 0. So the modules' text in Slang's IR is read before code is made of them. What is of interest there:
+//
+//     Annotation(%g, 1 : UInt, %h)             forward derivative of %g; 4, 5, 7 and 9: parts of the backward one
+//     let %h : ... = ForwardDifferentiate(%g)  it is made of the body of %g; a derivative that the user wrote is a func
+//     Annotation(%g, 7 : UInt, BackwardDiffIntermediateContextType(%g))   the same backward
+//     [export("_S1a1gp1pi_ff")], [import(...)] stand above a func, generic or key and tell which is which in all modules
+//     call %g(%x, %y), call specialize(%g, Float, %1)(%x)
+//     let %f : ... = lookupWitness(%table, %key), witness_table_entry(%key,%function)
+//
+// A function that is called where derivatives are taken is annotated beside the call, with the same words.
+
+// >>maps
+
+typedef struct spyi_ir_map { // of 64-bit keys that are hashes; open addressing
+    uint64_t *keys;          // 0: free
+    uint32_t *values;
+    uint32_t count, capacity;
+} spyi_ir_map;
+
+static uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key) {
+    if (!map->capacity) return NULL;
+    for (uint32_t i = (uint32_t)key & (map->capacity - 1); map->keys[i]; i = (i + 1) & (map->capacity - 1))
+        if (map->keys[i] == key) return &map->values[i];
+    return NULL;
+}
+
+static void spyi_ir_map_free(spyi_ir_map *map) {
+    free(map->keys);
+    free(map->values);
+    memset(map, 0, sizeof *map);
+}
+
+// The key must be new. Without memory it is not kept.
+static void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
+    if (map->count * 2 >= map->capacity) {
+        spyi_ir_map grown;
+        grown.capacity = map->capacity ? map->capacity * 2 : 64;
+        grown.count = 0;
+        grown.keys = (uint64_t *)spyi_calloc(grown.capacity, sizeof *grown.keys);
+        grown.values = (uint32_t *)spyi_calloc(grown.capacity, sizeof *grown.values);
+        if (!grown.keys || !grown.values) {
+            spyi_ir_map_free(&grown);
+            return;
+        }
+        for (uint32_t i = 0; i < map->capacity; ++i)
+            if (map->keys[i]) spyi_ir_map_put(&grown, map->keys[i], map->values[i]);
+        spyi_ir_map_free(map);
+        *map = grown;
+    }
+    uint32_t i = (uint32_t)key & (map->capacity - 1);
+    while (map->keys[i]) i = (i + 1) & (map->capacity - 1);
+    map->keys[i] = key;
+    map->values[i] = value;
+    map->count++;
+}
+
+// The next element of a growing array, all zero; NULL: out of memory.
+static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
+    if ((*count & (*count - 1)) == 0) { // a power of two, or 0: full
+        void *grown = spyi_realloc(*items, (*count ? *count * (size_t)2 : 1) * size);
+        if (!grown) return NULL;
+        *items = grown;
+    }
+    void *item = (char *)*items + size * (*count)++;
+    memset(item, 0, size);
+    return item;
+}
+
+// >>what is kept of modules
+
+typedef struct spyi_ir_call {
+    uint64_t callee;
+    bool has[2]; // derivatives: forward, backward
+    bool no_diff;
+} spyi_ir_call;
+
+typedef struct spyi_ir_function {
+    uint64_t link; // hash of its name for the linker
+    char *name;    // NULL: it has none
+    spyi_ir_call *calls;
+    uint32_t call_count;
+    uint64_t bodies[2]; // the function whose body its derivative is made of; 0: none
+} spyi_ir_function;
+
+typedef struct spyi_ir_entry { // of a witness table
+    uint64_t key, function;
+} spyi_ir_entry;
+
+struct spyi_sl_nested {
+    spyi_ir_function *functions;
+    spyi_ir_map by_link;
+    spyi_ir_entry *entries;
+    uint32_t function_count, entry_count, text_count;
+    uint64_t root;
+};
+
+void spyi_sl_nested_free(spyi_sl_nested *nested) {
+    if (!nested) return;
+    for (uint32_t i = 0; i < nested->function_count; ++i) {
+        free(nested->functions[i].name);
+        free(nested->functions[i].calls);
+    }
+    spyi_ir_map_free(&nested->by_link);
+    free(nested->functions);
+    free(nested->entries);
+    free(nested);
+}
+
+static spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t link) {
+    const uint32_t *index = spyi_ir_map_get(&nested->by_link, link);
+    return index ? &nested->functions[*index] : NULL;
+}
+
+static spyi_ir_function *spyi_ir_make(spyi_sl_nested *nested, uint64_t link) {
+    spyi_ir_function *f = spyi_ir_find(nested, link);
+    if (f) return f;
+    f = (spyi_ir_function *)spyi_ir_next((void **)&nested->functions, &nested->function_count, sizeof *f);
+    if (!f) return NULL;
+    f->link = link;
+    spyi_ir_map_put(&nested->by_link, link, nested->function_count - 1);
+    return f;
+}
+
+// >>reading
+
+typedef struct spyi_ir_slice {
+    const char *at;
+    size_t size;
+} spyi_ir_slice;
+
+typedef struct spyi_ir_local { // what an id stands for
+    spyi_ir_slice value;       // of a let that is looked through; empty: it stands for itself
+    spyi_ir_slice derivative_of;
+    uint64_t link;
+} spyi_ir_local;
+
+typedef struct spyi_ir_text {
+    spyi_sl_nested *nested;
+    const char *text;
+    spyi_ir_local *locals;
+    spyi_ir_map by_id, annotated; // annotated: bit 0 forward, bit 1 backward
+    uint32_t local_count;
+} spyi_ir_text;
+
+static bool spyi_ir_begins(spyi_ir_slice s, const char *word) {
+    size_t n = strlen(word);
+    return s.size >= n && memcmp(s.at, word, n) == 0;
+}
+
+// Cuts off what stands before `end` outside of brackets; all of it where there is none.
+static spyi_ir_slice spyi_ir_cut(spyi_ir_slice *s, char end) {
+    spyi_ir_slice part = { s->at, 0 };
+    int depth = 0;
+    while (part.size < s->size && !(depth == 0 && s->at[part.size] == end)) {
+        char c = s->at[part.size++];
+        depth += (c == '(' || c == '<') - (c == ')' || c == '>');
+    }
+    size_t used = part.size < s->size ? part.size + 1 : part.size;
+    s->at += used;
+    s->size -= used;
+    while (s->size && *s->at == ' ') {
+        s->at++;
+        s->size--;
+    }
+    return part;
+}
+
+// The part inside of the brackets of "word(part)".
+static spyi_ir_slice spyi_ir_inside(spyi_ir_slice s) {
+    spyi_ir_slice rest = s;
+    spyi_ir_cut(&rest, '(');
+    return spyi_ir_cut(&rest, ')');
+}
+
+static uint64_t spyi_ir_hash(spyi_ir_slice s) {
+    uint64_t hash = spyi_hash(s.at, s.size, 0);
+    return hash ? hash : 1;
+}
+
+static spyi_ir_local *spyi_ir_local_of(const spyi_ir_text *t, spyi_ir_slice id) {
+    const uint32_t *index = spyi_ir_map_get(&t->by_id, spyi_ir_hash(id));
+    return index ? &t->locals[*index] : NULL;
+}
+
+// The link of the function, generic or key that an expression comes to; 0: none of them.
+static uint64_t spyi_ir_reduce(const spyi_ir_text *t, spyi_ir_slice s, int depth) {
+    if (depth > 16) return 0;
+    if (spyi_ir_begins(s, "specialize(")) {
+        spyi_ir_slice inside = spyi_ir_inside(s);
+        return spyi_ir_reduce(t, spyi_ir_cut(&inside, ','), depth + 1);
+    }
+    if (spyi_ir_begins(s, "lookupWitness(")) {
+        spyi_ir_slice inside = spyi_ir_inside(s);
+        spyi_ir_cut(&inside, ',');
+        return spyi_ir_reduce(t, spyi_ir_cut(&inside, ','), depth + 1);
+    }
+    const spyi_ir_local *local = spyi_ir_begins(s, "%") ? spyi_ir_local_of(t, s) : NULL;
+    return !local ? 0 : local->value.size ? spyi_ir_reduce(t, local->value, depth + 1) : local->link;
+}
+
+static bool spyi_ir_is_made_of(spyi_ir_slice s) {
+    return spyi_ir_begins(s, "ForwardDifferentiate(") ||
+           spyi_ir_begins(s, "BackwardDiffIntermediateContextType(");
+}
+
+// The function whose body a derivative is made of; 0: it is the user's own.
+static uint64_t spyi_ir_body(const spyi_ir_text *t, spyi_ir_slice derivative, int depth) {
+    if (depth > 16) return 0;
+    if (spyi_ir_is_made_of(derivative)) return spyi_ir_reduce(t, spyi_ir_inside(derivative), 0);
+    if (spyi_ir_begins(derivative, "specialize(")) {
+        spyi_ir_slice inside = spyi_ir_inside(derivative);
+        return spyi_ir_body(t, spyi_ir_cut(&inside, ','), depth + 1);
+    }
+    const spyi_ir_local *local = spyi_ir_begins(derivative, "%") ? spyi_ir_local_of(t, derivative) : NULL;
+    if (!local) return 0;
+    if (local->value.size) return spyi_ir_body(t, local->value, depth + 1);
+    return local->derivative_of.size ? spyi_ir_reduce(t, local->derivative_of, 0) : 0;
+}
+
+static spyi_ir_local *spyi_ir_define(spyi_ir_text *t, spyi_ir_slice id, spyi_ir_slice link) {
+    spyi_ir_local *local = spyi_ir_local_of(t, id);
+    if (local) return local;
+    local = (spyi_ir_local *)spyi_ir_next((void **)&t->locals, &t->local_count, sizeof *local);
+    if (!local) return NULL;
+    local->link = link.size ? spyi_ir_hash(link) : spyi_hash(id.at, id.size, t->nested->text_count + 1u);
+    spyi_ir_map_put(&t->by_id, spyi_ir_hash(id), t->local_count - 1);
+    return local;
+}
+
+// The next line without the spaces before it; false: that was the last.
+static bool spyi_ir_line(const char **at, spyi_ir_slice *line) {
+    if (!**at) return false;
+    while (**at == ' ' || **at == '\t') ++*at;
+    line->at = *at;
+    line->size = strcspn(*at, "\n");
+    *at += line->size;
+    if (**at) ++*at;
+    while (line->size && line->at[line->size - 1] == '\r') line->size--;
+    return true;
+}
+
+// "let  %1 : type = value": the id and the value. false: the line is no let.
+static bool spyi_ir_let(spyi_ir_slice line, spyi_ir_slice *id, spyi_ir_slice *value) {
+    if (!spyi_ir_begins(line, "let ")) return false;
+    const char *end = line.at + line.size, *c = line.at + 4;
+    while (c < end && *c == ' ') c++;
+    id->at = c;
+    while (c < end && *c != '\t' && *c != ' ') c++;
+    id->size = (size_t)(c - id->at);
+    for (; c + 2 < end; c++)
+        if ((*c == '\t' || *c == ' ') && c[1] == '=' && c[2] == ' ') break;
+    if (c + 3 >= end) return false;
+    value->at = c + 3;
+    value->size = (size_t)(end - value->at);
+    return true;
+}
+
+static spyi_ir_slice spyi_ir_quoted(spyi_ir_slice line, const char *word) { // [word("...")]
+    spyi_ir_slice text = { NULL, 0 };
+    if (!spyi_ir_begins(line, word)) return text;
+    text.at = line.at + strlen(word);
+    while (text.at + text.size < line.at + line.size && text.at[text.size] != '"') text.size++;
+    return text;
+}
+
+static spyi_ir_slice spyi_ir_id_after(spyi_ir_slice line, const char *word) {
+    spyi_ir_slice id = { line.at + strlen(word), 0 };
+    while (id.at + id.size < line.at + line.size && !strchr(" \t:;", id.at[id.size])) id.size++;
+    return id;
+}
+
+typedef struct spyi_ir_walk { // over a text's lines
+    const char *at;
+    spyi_ir_slice line, link, name; // link, name: of the decorations before the line
+    spyi_ir_slice outer;            // id of the func or generic at the top level that the line stands in
+    int depth;
+    bool no_diff;
+} spyi_ir_walk;
+
+// Steps to the next line that is no decoration and no bracket.
+static bool spyi_ir_step(spyi_ir_walk *w) {
+    spyi_ir_slice none = { NULL, 0 };
+    w->link = w->name = none;
+    w->no_diff = false;
+    while (spyi_ir_line(&w->at, &w->line)) {
+        spyi_ir_slice line = w->line;
+        if (spyi_ir_begins(line, "[")) {
+            spyi_ir_slice link = spyi_ir_quoted(line, "[export(\""),
+                          name = spyi_ir_quoted(line, "[nameHint(\"");
+            if (!link.size) link = spyi_ir_quoted(line, "[import(\"");
+            if (link.size) w->link = link;
+            if (name.size) w->name = name;
+            w->no_diff = w->no_diff || spyi_ir_begins(line, "[treatCallAsDifferentiable");
+        } else if (line.size == 1 && *line.at == '{') {
+            w->depth++;
+        } else if (line.size == 1 && *line.at == '}') {
+            if (--w->depth == 0) w->outer = none;
+        } else if (line.size) {
+            bool generic = spyi_ir_begins(line, "generic "), function = spyi_ir_begins(line, "func ");
+            if (w->depth == 0 && (generic || function))
+                w->outer = spyi_ir_id_after(line, generic ? "generic " : "func ");
+            else if (w->depth == 0) w->outer = none;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void spyi_ir_read_ids(spyi_ir_text *t) {
+    spyi_ir_walk w;
+    memset(&w, 0, sizeof w);
+    w.at = t->text;
+    while (spyi_ir_step(&w)) {
+        spyi_ir_slice id, value;
+        if (w.depth == 0 && w.outer.size) { // its own line; a generic's name is that of the function in it
+            spyi_ir_define(t, w.outer, w.link);
+        } else if (spyi_ir_let(w.line, &id, &value)) {
+            bool looked_through =
+                spyi_ir_begins(value, "specialize(") || spyi_ir_begins(value, "lookupWitness(");
+            if (!looked_through && !spyi_ir_is_made_of(value) && !spyi_ir_begins(value, "key")) continue;
+            spyi_ir_local *local = spyi_ir_define(t, id, w.link);
+            if (local && looked_through) local->value = value;
+            if (local && spyi_ir_is_made_of(value)) local->derivative_of = spyi_ir_inside(value);
+            spyi_ir_local *outer =
+                w.outer.size && spyi_ir_is_made_of(value) ? spyi_ir_local_of(t, w.outer) : NULL;
+            if (outer) outer->derivative_of = spyi_ir_inside(value);
+        } else if (w.outer.size && spyi_ir_begins(w.line, "return_val(") &&
+                   spyi_ir_is_made_of(spyi_ir_inside(w.line))) {
+            spyi_ir_local *outer = spyi_ir_local_of(t, w.outer);
+            if (outer) outer->derivative_of = spyi_ir_inside(spyi_ir_inside(w.line));
+        }
+    }
+}
+
+static void spyi_ir_read_annotation(spyi_ir_text *t, spyi_ir_slice line) {
+    spyi_ir_slice rest = spyi_ir_inside(line), of = spyi_ir_cut(&rest, ','), number = spyi_ir_cut(&rest, ',');
+    int role = number.size && *number.at >= '0' && *number.at <= '9' ? atoi(number.at) : 0;
+    int mode = role == 1 ? 0 : role == 4 || role == 5 || role == 7 || role == 9 ? 1 : -1;
+    uint64_t function = mode >= 0 ? spyi_ir_reduce(t, of, 0) : 0;
+    if (!function) return;
+    uint32_t *bits = spyi_ir_map_get(&t->annotated, spyi_ir_hash(of));
+    if (bits) *bits |= 1u << mode;
+    else spyi_ir_map_put(&t->annotated, spyi_ir_hash(of), 1u << mode);
+    uint64_t body = role == 1 || role == 7 ? spyi_ir_body(t, rest, 0) : 0;
+    spyi_ir_function *f = body ? spyi_ir_make(t->nested, function) : NULL;
+    if (f) f->bodies[mode] = body;
+}
+
+// "let %f : ... = ForwardDifferentiate(%g)": of a method behind an interface that is all there is.
+static void spyi_ir_read_derivative(spyi_ir_text *t, spyi_ir_slice value) {
+    bool forward = spyi_ir_begins(value, "ForwardDifferentiate(");
+    if (!forward && !spyi_ir_begins(value, "BackwardDifferentiatePropagate(")) return;
+    uint64_t body = spyi_ir_reduce(t, spyi_ir_inside(value), 0);
+    spyi_ir_function *f = body ? spyi_ir_make(t->nested, body) : NULL;
+    if (f && !f->bodies[!forward]) f->bodies[!forward] = body;
+}
+
+static void spyi_ir_read_call(spyi_ir_text *t, const spyi_ir_walk *w) {
+    spyi_ir_slice id, call = w->line;
+    if (!spyi_ir_begins(call, "call ") && !spyi_ir_let(w->line, &id, &call)) return;
+    if (!spyi_ir_begins(call, "call ")) return;
+    call.at += 5;
+    call.size -= 5;
+    spyi_ir_slice callee = { call.at,
+                             0 }; // up to the arguments' bracket; "specialize(...)" has one of its own
+    if (spyi_ir_begins(call, "%")) {
+        callee = spyi_ir_cut(&call, '(');
+    } else {
+        spyi_ir_cut(&call, '(');
+        spyi_ir_cut(&call, ')');
+        callee.size = (size_t)(call.at - callee.at);
+    }
+    const uint32_t *bits = spyi_ir_map_get(&t->annotated, spyi_ir_hash(callee));
+    const spyi_ir_local *outer = bits ? spyi_ir_local_of(t, w->outer) : NULL;
+    spyi_ir_function *f = outer ? spyi_ir_make(t->nested, outer->link) : NULL;
+    spyi_ir_call *c =
+        f ? (spyi_ir_call *)spyi_ir_next((void **)&f->calls, &f->call_count, sizeof *f->calls) : NULL;
+    if (!c) return;
+    c->callee = spyi_ir_reduce(t, callee, 0);
+    c->has[0] = (*bits & 1) != 0;
+    c->has[1] = (*bits & 2) != 0;
+    c->no_diff = w->no_diff;
+}
+
+static void spyi_ir_name(spyi_sl_nested *nested, uint64_t link, spyi_ir_slice name) {
+    spyi_ir_function *f = name.size ? spyi_ir_make(nested, link) : NULL;
+    if (!f || f->name) return;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add_n(&text, name.at, name.size);
+    f->name = spyi_strdup(spyi_text_str(&text));
+    if (strcmp(spyi_text_str(&text), "spyi_element") == 0) nested->root = link;
+    spyi_text_free(&text);
+}
+
+// Adds what a module's text says.
+static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
+    spyi_ir_text t;
+    spyi_ir_walk w;
+    memset(&t, 0, sizeof t);
+    t.nested = nested;
+    t.text = text;
+    spyi_ir_read_ids(&t);
+    for (int pass = 0; pass < 2; ++pass) { // calls after all annotations
+        memset(&w, 0, sizeof w);
+        w.at = text;
+        while (spyi_ir_step(&w)) {
+            spyi_ir_slice id, value;
+            if (pass == 0 && spyi_ir_begins(w.line, "Annotation(")) {
+                spyi_ir_read_annotation(&t, w.line);
+            } else if (pass == 0 && spyi_ir_begins(w.line, "witness_table_entry(")) {
+                spyi_ir_slice rest = spyi_ir_inside(w.line), key = spyi_ir_cut(&rest, ',');
+                spyi_ir_entry entry = { spyi_ir_reduce(&t, key, 0), spyi_ir_reduce(&t, rest, 0) }, *e = NULL;
+                if (entry.key && entry.function)
+                    e = (spyi_ir_entry *)spyi_ir_next((void **)&nested->entries, &nested->entry_count,
+                                                      sizeof *e);
+                if (e) *e = entry;
+            } else if (pass == 0 && w.outer.size && w.name.size &&
+                       (spyi_ir_begins(w.line, "func ") || spyi_ir_begins(w.line, "generic "))) {
+                const spyi_ir_local *outer = spyi_ir_local_of(&t, w.outer);
+                if (outer) spyi_ir_name(nested, outer->link, w.name);
+            } else if (pass == 0 && spyi_ir_let(w.line, &id, &value)) {
+                const spyi_ir_local *key = spyi_ir_begins(value, "key") ? spyi_ir_local_of(&t, id) : NULL;
+                if (key) spyi_ir_name(nested, key->link, w.name);
+                else spyi_ir_read_derivative(&t, value);
+            } else if (pass == 1 && w.outer.size && w.depth) {
+                spyi_ir_read_call(&t, &w);
+            }
+        }
+    }
+    free(t.locals);
+    spyi_ir_map_free(&t.by_id);
+    spyi_ir_map_free(&t.annotated);
+    nested->text_count++;
+}
+
+static void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module) {
+    spyi_sl_blob *blob = NULL;
+    if (module->v->disassemble(module, &blob) >= 0 && blob) {
+        spyi_text text = { NULL, 0, 0 }; // the blob need not end with a NUL
+        spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
+        spyi_ir_read(nested, spyi_text_str(&text));
+        spyi_text_free(&text);
+    }
+    spyi_sl_blob_free(&blob);
+}
+
+// >>asking
+
+typedef struct spyi_ir_search {
+    const spyi_sl_nested *parts[2]; // the kernel's, the unit's
+    bool backward;
+    spyi_ir_map visited;
+    const char *caller, *callee; // found; names
+} spyi_ir_search;
+
+static const char *spyi_ir_name_of(const spyi_ir_search *s, uint64_t link) {
+    for (int p = 0; p < 2; ++p) {
+        const spyi_ir_function *f = spyi_ir_find(s->parts[p], link);
+        if (f && f->name) return f->name;
+    }
+    return "a function";
+}
+
+static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth);
+
+static void spyi_ir_visit_bodies(spyi_ir_search *s, uint64_t link, int depth) {
+    for (int p = 0; p < 2; ++p) {
+        const spyi_ir_function *f = spyi_ir_find(s->parts[p], link);
+        if (f && f->bodies[s->backward]) spyi_ir_visit(s, f->bodies[s->backward], depth);
+    }
+}
+
+// Looks at the calls in a function's body, and in the bodies of those that have derivatives made of theirs.
+static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
+    if (depth > 1000 || s->callee || spyi_ir_map_get(&s->visited, link)) return;
+    spyi_ir_map_put(&s->visited, link, 0);
+    for (int p = 0; p < 2; ++p) {
+        const spyi_ir_function *f = spyi_ir_find(s->parts[p], link);
+        for (uint32_t i = 0; f && i < f->call_count && !s->callee; ++i) {
+            const spyi_ir_call *c = &f->calls[i];
+            if (!c->has[s->backward] && c->has[!s->backward] && (s->backward || !c->no_diff)) {
+                s->caller = spyi_ir_name_of(s, link);
+                s->callee = spyi_ir_name_of(s, c->callee);
+                return;
+            }
+            if (!c->has[s->backward]) continue;
+            spyi_ir_visit_bodies(s, c->callee, depth + 1);
+            for (int q = 0; q < 2; ++q) // all that may be behind an interface's method
+                for (uint32_t e = 0; e < s->parts[q]->entry_count; ++e)
+                    if (s->parts[q]->entries[e].key == c->callee)
+                        spyi_ir_visit_bodies(s, s->parts[q]->entries[e].function, depth + 1);
+        }
+    }
+}
+
+static bool spyi_ir_search_mode(spyi_ir_search *s, bool backward) {
+    s->backward = backward;
+    s->caller = s->callee = NULL;
+    spyi_ir_visit(s, s->parts[0]->root, 0);
+    spyi_ir_map_free(&s->visited);
+    return !s->callee;
+}
+
+bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_module *kernel,
+                                const char *source, spyi_text *why) {
+    bool backward = strstr(source, "bwd_diff(spyi_element)") != NULL;
+    if (!backward && !strstr(source, "fwd_diff(spyi_element)")) return true;
+    spyi_sl_nested *own = (spyi_sl_nested *)spyi_calloc(1, sizeof *own);
+    uint32_t failed = spyi_failed_allocations();
+    if (!unit->nested && (unit->nested = (spyi_sl_nested *)spyi_calloc(1, sizeof *unit->nested)) != NULL) {
+        for (size_t i = 0; i < unit->module_count; ++i) {
+            spyi_sl_module *m = live->session->v->getLoadedModule(live->session, (spyi_sl_int)i);
+            const char *path = m ? m->v->getFilePath(m) : NULL;
+            if (m && !(path && strstr(path, SPYI_SL_EMBEDDED_FOLDER))) spyi_ir_read_module(unit->nested, m);
+        }
+    }
+    if (spyi_failed_allocations() != failed) { // part of it is no answer
+        spyi_sl_nested_free(unit->nested);
+        unit->nested = NULL;
+    }
+    bool good = true;
+    if (own && unit->nested) {
+        spyi_ir_search s;
+        memset(&s, 0, sizeof s);
+        spyi_ir_read_module(own, kernel);
+        s.parts[0] = own;
+        s.parts[1] = unit->nested;
+        good = spyi_ir_search_mode(&s, backward);
+        if (!good) {
+            const char *caller = s.caller, *callee = s.callee;
+            if (strcmp(caller, "spyi_element") != 0)
+                spyi_text_add(why, "'%s' calls '%s', which", caller, callee);
+            else spyi_text_add(why, "'%s'", callee);
+            if (backward)
+                spyi_text_add(why,
+                              " is differentiable forward only, by [ForwardDifferentiable] or "
+                              "[ForwardDerivative], and Slang "
+                              "cannot go backward through it, in no_diff neither: expected [Differentiable], "
+                              "[BackwardDifferentiable] or [BackwardDerivative] at '%s'",
+                              callee);
+            else
+                spyi_text_add(why,
+                              " is differentiable backward only, by [BackwardDerivative], and Slang would "
+                              "take its forward "
+                              "derivative for 0: expected [ForwardDerivative] at '%s', too",
+                              callee);
+            if (spyi_ir_search_mode(&s, !backward))
+                spyi_text_add(why, "; %s works", backward ? "spy_call_forward_diff" : "spy_call_backward");
+        }
+    }
+    spyi_sl_nested_free(own);
+    return good;
 }
 
 // >>compiler/entry.c ----------------------------------------------------------------------------------------
@@ -13835,13 +14442,22 @@ static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, cons
     return NULL;
 }
 
+// Whether Slang made the operator: a generic method's derivatives come with an operator() whose text is in the core module.
+static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
+    spyi_sl_source_location location = { NULL, 0, 0 };
+    return b->live->session->v->getDeclSourceLocation(b->live->session, decl, &location) < 0 ||
+           !location.filePath || strcmp(location.filePath, "core") == 0;
+}
+
 // Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
-// properties. Gives its first function; NULL when there are properties only.
+// properties. Gives its first function with a name; NULL when there are properties and operators only: libslang reads the
+// name that it is asked for as an expression, and crashes at "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;
     unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
-    bool properties = false;
+    bool others = false;
+    *method = NULL;
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
         unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
@@ -13849,13 +14465,17 @@ static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl
         if (!*name || (spyi_sl_is_synthesised(*name) && strcmp(*name, "$init") != 0)) continue;
         spyi_sl_generic *generic =
             kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
-        *method = kind == SPYI_SL_DECL_FUNCTION ? child
-                  : generic                     ? lib->spReflectionGeneric_GetInnerDecl(generic)
-                                                : NULL;
-        if (*method) return true;
-        properties = properties || (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
+        spyi_sl_decl *function = kind == SPYI_SL_DECL_FUNCTION ? child
+                                 : generic ? lib->spReflectionGeneric_GetInnerDecl(generic)
+                                           : NULL;
+        if (function && (spyi_sl_name_is_safe(*name) || strcmp(*name, "$init") == 0)) {
+            *method = function;
+            return true;
+        }
+        others = others || (function && !spyi_sl_is_core_operator(b, child)) ||
+                 (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
     }
-    return properties;
+    return others;
 }
 
 // "ns.Grid<T, N>" as a path: "ns::Grid".
@@ -15014,10 +15634,11 @@ enum { SPYI_MOST_INDICES = 24, SPYI_OP_NAME = 5, SPYI_COUNTER_NAME = 0x0063705f 
 
 typedef struct spyi_saved_id {
     uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
-    uint32_t stored; // word of the first store to it
+    uint32_t stored; // word of the last store to it, of those in front of the instruction at hand
     uint32_t
         depth;    // of array types: how many of their dimensions are loops, if these differ in length; else 0
     bool counter; // called _pc
+    bool zeroed;  // what that store stores is 0
     bool partial; // a pointer to a part of a saved array that holds several values
 } spyi_saved_id;
 
@@ -15099,24 +15720,39 @@ static bool spyi_saved_is_counter(const spyi_saved_code *c, uint32_t index) {
     return variable < c->bound && c->ids[variable].counter;
 }
 
+// Slang may put a counter into a variable that it used for something else before, with the name of that. It is set to 0 in front of
+// the loop.
+static bool spyi_saved_may_count(const spyi_saved_code *c, uint32_t index) {
+    uint32_t variable = spyi_saved_op(c, index) == SPYI_OP_LOAD ? spyi_saved_word(c, index, 3) : 0;
+    return variable < c->bound && (c->ids[variable].counter || c->ids[variable].zeroed);
+}
+
+// A store, in the order of the code.
+static void spyi_saved_note_store(spyi_saved_code *c, const uint32_t *w) {
+    if ((w[0] & 0xffffu) != SPYI_OP_STORE || w[0] >> 16 < 3 || w[1] >= c->bound || w[2] >= c->bound) return;
+    c->ids[w[1]].stored = (uint32_t)(w - c->words);
+    c->ids[w[1]].zeroed = spyi_saved_op(c, w[2]) == SPYI_OP_CONSTANT && spyi_saved_word(c, w[2], 3) == 0;
+}
+
 // Notes each array type that the chain indexes by two counters or more.
 static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t type = spyi_saved_root_type(c, chain), depth;
     for (uint32_t at = 0; type && at < chain->count; at += depth) {
         uint32_t array = type, first = 0;
-        bool unequal = false;
+        bool unequal = false, named = false;
         for (depth = 0; at + depth < chain->count && spyi_saved_op(c, type) == SPYI_OP_TYPE_ARRAY &&
-                        spyi_saved_is_counter(c, chain->indices[at + depth]);
+                        spyi_saved_may_count(c, chain->indices[at + depth]);
              depth++) {
+            named = named || spyi_saved_is_counter(c, chain->indices[at + depth]);
             uint32_t length = spyi_saved_word(c, spyi_saved_word(c, type, 3), 3);
             if (!depth) first = length;
             unequal = unequal || length != first;
             type = spyi_saved_word(c, type, 2);
         }
-        if (depth > c->ids[array].depth && depth > 1 && unequal)
+        if (depth > c->ids[array].depth && depth > 1 && unequal && named)
             c->ids[array].depth = depth; // the longest chain
-        if (depth) continue;
-        type = spyi_saved_part(c, type, chain->indices[at]);
+        if (depth && named) continue;
+        type = spyi_saved_part(c, array, chain->indices[at]);
         depth = 1;
     }
 }
@@ -15166,6 +15802,7 @@ static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_
                                  uint32_t *out) {
     uint32_t op = from[0] & 0xffffu, length = from[0] >> 16;
     spyi_saved_chain chain;
+    spyi_saved_note_store(c, from);
     if (spyi_saved_is_chain(op) && length > 4 && spyi_saved_flatten(c, from[2], 0, &chain) &&
         spyi_saved_turn(c, from[2], &chain, found)) {
         if (out) {
@@ -15212,9 +15849,6 @@ static bool spyi_saved_read(spyi_saved_code *c) {
             if (length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
                 c->ids[w[1]].counter = any = true;
             break;
-        case SPYI_OP_STORE:
-            if (length > 2 && w[1] < c->bound && !c->ids[w[1]].stored) c->ids[w[1]].stored = (uint32_t)i;
-            break;
         default: break;
         }
         if (id >= c->bound) return false;
@@ -15240,6 +15874,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     }
     for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
         spyi_saved_chain chain;
+        spyi_saved_note_store(&c, c.words + i);
         if (spyi_saved_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
             spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
             spyi_saved_learn(&c, &chain);
@@ -15290,16 +15925,18 @@ static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDIC
     return count;
 }
 
-// Where the text sets the counter "[_pc_1]" to 0; NULL: it is no counter.
-static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group) {
-    static const char name[] = "[_pc_";
-    char begin[48];
-    if (strncmp(group->from, name, sizeof name - 1) || group->size < sizeof name || group->size > 20)
-        return NULL;
-    for (const char *c = group->from + sizeof name - 1; c < group->from + group->size - 1; c++)
-        if (*c < '0' || *c > '9') return NULL;
-    snprintf(begin, sizeof begin, "int %.*s = int(0);", (int)(group->size - 2), group->from + 1);
-    return strstr(body, begin);
+// Where the text in front of `at` last sets the counter in a "[_pc_1]" to 0; NULL: it is no counter. Slang may put a counter into a
+// variable that it used for something else before, with the name of that.
+static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group, const char *at) {
+    char begin[80];
+    const char *last = NULL;
+    if (group->size > 50) return NULL;
+    for (const char *c = group->from + 1; c < group->from + group->size - 1; c++)
+        if (!spyi_saved_letter(*c)) return NULL;
+    snprintf(begin, sizeof begin, "%.*s = int(0);", (int)(group->size - 2), group->from + 1);
+    for (const char *c = strstr(body, begin); c && c < at; c = strstr(c + 1, begin))
+        if (c == body || !spyi_saved_letter(c[-1])) last = c;
+    return last;
 }
 
 static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
@@ -15334,26 +15971,943 @@ bool spyi_code_order_saved_text(char *body) {
         uint32_t depth = 0, wrong = 0, right = 0, count;
         const char *before = NULL;
         char *name = c, mark[64];
+        char *first = c; // of the indices
+        for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
+            open += (first[-1] == ']') - (first[-1] == '[');
+        name = first;
         while (name > body && spyi_saved_letter(name[-1])) name--;
-        count = spyi_saved_groups(c, groups);
-        if (name == c || c - name > 48 || count < 2) continue;
+        count = spyi_saved_groups(first, groups);
+        if (name == first || first - name > 48 || count < 2) continue;
         if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;
         for (; depth < count; depth++) {
-            const char *begin = spyi_saved_text_begin(body, &groups[depth]);
+            const char *begin = spyi_saved_text_begin(body, &groups[depth], name);
             if (!begin) break;
             wrong += before && before > begin;
             right += before && before < begin;
             before = begin;
         }
-        snprintf(mark, sizeof mark, " %.*s ", (int)(c - name), name);
+        snprintf(mark, sizeof mark, " %.*s ", (int)(first - name), name);
         if (strstr(spyi_text_str(&done), mark)) continue;
         spyi_text_add(&done, "%s", mark);
         if (depth < count || (wrong && right)) clear = false;
         else if (wrong)
-            clear = spyi_saved_turn_name(body, name, (size_t)(c - name), depth, false) &&
-                    spyi_saved_turn_name(body, name, (size_t)(c - name), depth, true);
+            clear = spyi_saved_turn_name(body, name, (size_t)(first - name), depth, false) &&
+                    spyi_saved_turn_name(body, name, (size_t)(first - name), depth, true);
     }
     spyi_text_free(&done);
+    return clear;
+}
+
+// >>compiler/additions.c ------------------------------------------------------------------------------------
+
+// Gradients of an array's elements that are read at indices known at run time only. The backward derivative of code that reads a[i]
+// and a[j] makes an array of zeros, then stores one gradient at [i] and the other at [j]. Slang (2026.12, 2026.14.1) takes two
+// indices for different elements when they are computed by different instructions. Where i equals j at run time, the second
+// store overwrites the first, and the gradient of a is wrong without a word. The same holds for vectors and matrices.
+//
+// This file makes additions of these stores, in the code that Slang made. It changes a store only if all of this holds:
+// - The function is a derivative that Slang made: its name begins with s_bwdProp_.
+// - The stored value depends on the gradients that the function is given. The function also computes values of the original
+//   function again. Those must stay plain stores, and they do not depend on gradients.
+// - In the same block the whole array was set to zero before, another element was stored since, and nothing read the array.
+// Everything else is left alone. What looks like the fault and does not hold to this is reported, and changes nothing.
+
+// Names that Slang gives: those of the derivatives begin with the first. Structs with the second in their names hold values that do
+// not depend on gradients. Functions with the third give a zero.
+#define SPYI_ADDITION_BACKWARD "s_bwdProp_"
+#define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
+#define SPYI_ADDITION_ZERO "dzero"
+
+// >>SPIR-V
+
+enum {
+    SPYI_ADDITION_OP_NAME = 5,
+    SPYI_ADDITION_OP_EXT_INST = 12,
+    SPYI_ADDITION_OP_TYPE_FLOAT = 22,
+    SPYI_ADDITION_OP_CONSTANT_COMPOSITE = 44,
+    SPYI_ADDITION_OP_CONSTANT_NULL = 46,
+    SPYI_ADDITION_OP_FUNCTION_END = 56,
+    SPYI_ADDITION_OP_SHUFFLE = 79,
+    SPYI_ADDITION_OP_CONSTRUCT = 80,
+    SPYI_ADDITION_OP_EXTRACT = 81,
+    SPYI_ADDITION_OP_INSERT = 82,
+    SPYI_ADDITION_OP_ADD = 129,
+    SPYI_ADDITION_OP_LABEL = 248,
+    SPYI_ADDITION_OP_BRANCH = 249,
+    SPYI_ADDITION_OP_SWITCH = 251,
+    SPYI_ADDITION_OP_COPY_LOGICAL = 400,
+    SPYI_ADDITION_MOST_PARTS = 64 // members of a struct or an array that is added
+};
+
+typedef struct spyi_addition_id {
+    uint32_t at;   // word of the instruction that defines it; 0: none that matters here
+    uint32_t root; // of pointers: the variable or parameter that it points into; else itself
+    uint32_t
+        slot; // of variables and parameters of the function at hand that are pointers: a number from 1 on
+    uint32_t label; // of blocks of the function at hand: a number from 1 on
+    uint32_t
+        block; // of variables: the block in which it was set to zero and has only had elements stored since; 0: none
+    uint32_t loose;               // the block of the last store to an element outside of such a block
+    uint32_t stores;              // elements stored in `block`
+    bool backward, zero, context; // what its name says it is
+    bool gradient;                // the value depends on the gradients that the function is given
+    bool varies; // access chains: an index is no constant. Variables: so is one of the stores in `block`
+} spyi_addition_id;
+
+typedef struct spyi_addition_code {
+    const uint32_t *words;
+    size_t count;
+    spyi_addition_id *ids;
+    uint32_t bound, next_id;
+    uint8_t *
+        states; // for each block of the function at hand, a byte for each slot: does what lies there depend on gradients?
+    uint32_t slots; // bytes of a block
+    uint32_t *out;  // the new code
+    size_t out_count, out_capacity;
+    bool failed, unclear;
+    uint32_t changed;
+} spyi_addition_code;
+
+static uint32_t spyi_addition_op(const spyi_addition_code *c, uint32_t id) {
+    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+}
+
+static uint32_t spyi_addition_length(const spyi_addition_code *c, uint32_t id) {
+    return c->words[c->ids[id].at] >> 16;
+}
+
+static uint32_t spyi_addition_word(const spyi_addition_code *c, uint32_t id, uint32_t n) {
+    const uint32_t *i = c->words + c->ids[id].at;
+    return n < i[0] >> 16 ? i[n] : 0;
+}
+
+static bool spyi_addition_is_chain(uint32_t op) {
+    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
+}
+
+// Instructions whose second word is a type and whose third is the id of the result.
+static bool spyi_addition_has_result(uint32_t op) {
+    return op == 1 || op == SPYI_ADDITION_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) ||
+           op == SPYI_OP_CALL || op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_addition_is_chain(op) ||
+           (op >= 77 && op <= 84) || (op >= 109 && op <= 215) || op == SPYI_OP_PHI ||
+           op == SPYI_ADDITION_OP_COPY_LOGICAL;
+}
+
+// Whether a value is the zero of a gradient. Those of arrays and structs come from a function.
+static bool spyi_addition_is_zero(const spyi_addition_code *c, uint32_t id, uint32_t level) {
+    uint32_t op = spyi_addition_op(c, id), type = op ? spyi_addition_op(c, spyi_addition_word(c, id, 1)) : 0;
+    if (op != SPYI_OP_CALL && (type == SPYI_OP_TYPE_ARRAY || type == SPYI_OP_TYPE_STRUCT)) return false;
+    switch (op) {
+    case SPYI_ADDITION_OP_CONSTANT_NULL: return true;
+    case SPYI_OP_CALL: return spyi_addition_length(c, id) == 4 && c->ids[spyi_addition_word(c, id, 3)].zero;
+    case SPYI_OP_CONSTANT:
+    case SPYI_ADDITION_OP_CONSTANT_COMPOSITE:
+    case SPYI_ADDITION_OP_CONSTRUCT: break;
+    default: return false;
+    }
+    for (uint32_t i = 3; i < spyi_addition_length(c, id); i++) {
+        uint32_t word = spyi_addition_word(c, id, i);
+        if (op == SPYI_OP_CONSTANT ? word != 0 : level == 0 || !spyi_addition_is_zero(c, word, level - 1))
+            return false;
+    }
+    return true;
+}
+
+static bool spyi_addition_is_context(const spyi_addition_code *c, uint32_t id) {
+    uint32_t type = spyi_addition_op(c, id) ? spyi_addition_word(c, id, 1) : 0;
+    if (spyi_addition_op(c, type) == SPYI_OP_TYPE_POINTER) type = spyi_addition_word(c, type, 3);
+    return type < c->bound && c->ids[type].context;
+}
+
+// The slot of what a pointer points into; NULL: it is no memory of the function at hand, or never depends on gradients.
+static uint8_t *spyi_addition_slot(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
+    uint32_t root = id < c->bound ? c->ids[id].root : 0;
+    return c->ids[root].slot && !spyi_addition_is_context(c, root) ? state + c->ids[root].slot : NULL;
+}
+
+// Whether a value, or what a pointer points into, depends on gradients.
+static bool spyi_addition_has_gradient(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
+    const uint8_t *slot = spyi_addition_slot(c, id, state);
+    return slot ? *slot != 0 : id < c->bound && c->ids[id].gradient;
+}
+
+// What each id is. False: the code is not as this file knows it, or has no derivative in it.
+static bool spyi_addition_read(spyi_addition_code *c) {
+    bool any = false;
+    for (size_t i = 5, length; i < c->count; i += length) {
+        const uint32_t *w = c->words + i;
+        uint32_t op = w[0] & 0xffffu, id = 0;
+        length = w[0] >> 16;
+        if (length == 0 || length > c->count - i) return false;
+        if (op >= 19 && op <= 39 && length > 1) id = w[1];
+        else if (spyi_addition_has_result(op) && length > 2) id = w[2];
+        if (id >= c->bound) return false;
+        bool one = op == SPYI_OP_STORE || op == SPYI_OP_COPY_MEMORY || op == SPYI_ADDITION_OP_LABEL;
+        if (one && (length < 2 || w[1] >= c->bound ||
+                    (op != SPYI_ADDITION_OP_LABEL && (length < 3 || w[2] >= c->bound))))
+            return false;
+        if (op == SPYI_ADDITION_OP_NAME && length > 2 && w[1] < c->bound && w[length - 1] >> 24 == 0) {
+            const char *name = (const char *)(w + 2);
+            c->ids[w[1]].backward =
+                strncmp(name, SPYI_ADDITION_BACKWARD, sizeof SPYI_ADDITION_BACKWARD - 1) == 0;
+            c->ids[w[1]].context = strstr(name, SPYI_ADDITION_CONTEXT) != NULL;
+            c->ids[w[1]].zero = strstr(name, SPYI_ADDITION_ZERO) != NULL;
+        }
+        if (!id) continue;
+        c->ids[id].at = (uint32_t)i;
+        c->ids[id].root = id;
+        any = any || (op == SPYI_OP_FUNCTION && c->ids[id].backward);
+        if (!spyi_addition_is_chain(op)) continue;
+        if (length < 4 || w[3] >= c->bound) return false;
+        c->ids[id].root = c->ids[w[3]].root;
+        c->ids[id].varies = c->ids[w[3]].varies;
+        for (size_t k = 4; k < length; k++)
+            if (spyi_addition_op(c, w[k]) != SPYI_OP_CONSTANT) c->ids[id].varies = true;
+    }
+    return any;
+}
+
+// One instruction of a derivative. `state`: of its block, as it is before the instruction and then behind it.
+static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8_t *state) {
+    uint32_t op = w[0] & 0xffffu, length = w[0] >> 16, from = 3, to = length;
+    bool any = false;
+    if ((op == SPYI_OP_STORE || op == SPYI_OP_COPY_MEMORY) && length > 2) {
+        uint8_t *slot = spyi_addition_slot(c, w[1], state);
+        bool gradient = spyi_addition_has_gradient(c, w[2], state), whole = c->ids[w[1]].root == w[1];
+        if (slot) *slot = gradient || (!whole && *slot);
+        return false;
+    }
+    if (!spyi_addition_has_result(op) || op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE ||
+        spyi_addition_is_chain(op))
+        return false;
+    if (op == SPYI_ADDITION_OP_EXT_INST) from = 5;
+    if (op == SPYI_OP_CALL) from = 4;
+    if (op == SPYI_OP_LOAD || op == SPYI_ADDITION_OP_EXTRACT) to = 4;
+    if (op == SPYI_ADDITION_OP_SHUFFLE || op == SPYI_ADDITION_OP_INSERT) to = 5;
+    if (op == SPYI_OP_CALL && length > 3 && w[3] < c->bound)
+        any = c->ids[w[3]].backward; // it may read a tensor's gradient
+    for (uint32_t i = from; i < to && i < length; i++)
+        any = any || spyi_addition_has_gradient(c, w[i], state);
+    if (!any) return false;
+    for (uint32_t i = from; op == SPYI_OP_CALL && i < length;
+         i++) { // what is handed over by pointer may come back changed
+        uint8_t *slot = spyi_addition_slot(c, w[i], state);
+        if (slot) *slot = 1;
+    }
+    if (c->ids[w[2]].gradient || spyi_addition_is_context(c, w[2])) return false;
+    return c->ids[w[2]].gradient = true;
+}
+
+// Where control may go from the end of a block: adds the state to theirs. True: one of them had less.
+static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const uint8_t *state) {
+    uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
+    bool fresh = false;
+    if (op < SPYI_ADDITION_OP_BRANCH || op > SPYI_ADDITION_OP_SWITCH) return false;
+    for (uint32_t i = 1; i < length; i++) { // a literal of a switch that looks like a label does no harm
+        uint32_t label = w[i] < c->bound ? c->ids[w[i]].label : 0;
+        for (uint32_t k = 0; label && k < c->slots; k++) {
+            uint8_t *there = &c->states[(size_t)(label - 1) * c->slots + k];
+            fresh = fresh || *there < state[k];
+            *there |= state[k];
+        }
+    }
+    return fresh;
+}
+
+// Finds out which values of a function depend on gradients; its instructions lie from word `begin` to `end`.
+static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, size_t end) {
+    uint32_t labels = 0;
+    c->slots = 1;
+    for (size_t k = begin; k < end; k += c->words[k] >> 16) {
+        const uint32_t *w = c->words + k;
+        uint32_t op = w[0] & 0xffffu;
+        if (op == SPYI_ADDITION_OP_LABEL) c->ids[w[1]].label = ++labels;
+        if ((op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) &&
+            spyi_addition_op(c, spyi_addition_word(c, w[2], 1)) == SPYI_OP_TYPE_POINTER)
+            c->ids[w[2]].slot = c->slots++;
+        if (op == SPYI_OP_PARAMETER) c->ids[w[2]].gradient = !spyi_addition_is_context(c, w[2]);
+    }
+    free(c->states);
+    c->states = (uint8_t *)spyi_calloc((size_t)(labels + 1) * c->slots, 1);
+    c->failed = c->failed || !c->states;
+    uint8_t *state =
+        c->states ? c->states + (size_t)labels * c->slots : NULL; // at the function's begin: parameters
+    for (size_t k = begin; c->states && k < end; k += c->words[k] >> 16) {
+        const uint32_t *w = c->words + k;
+        if ((w[0] & 0xffffu) != SPYI_OP_PARAMETER || !c->ids[w[2]].slot) continue;
+        c->states[c->ids[w[2]].slot] = c->ids[w[2]].gradient;
+    }
+    for (bool fresh = c->states != NULL; fresh;) {
+        fresh = false;
+        for (size_t k = begin; k < end; k += c->words[k] >> 16) {
+            const uint32_t *w = c->words + k;
+            if ((w[0] & 0xffffu) == SPYI_ADDITION_OP_LABEL)
+                memcpy(state, c->states + (size_t)(c->ids[w[1]].label - 1) * c->slots, c->slots);
+            fresh = spyi_addition_follow(c, w, state) || fresh;
+            fresh = spyi_addition_leave(c, w, state) || fresh;
+        }
+    }
+    for (size_t k = begin; k < end; k += c->words[k] >> 16) {
+        const uint32_t *w = c->words + k;
+        uint32_t op = w[0] & 0xffffu;
+        if (op == SPYI_ADDITION_OP_LABEL) c->ids[w[1]].label = 0;
+        if (op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) c->ids[w[2]].slot = 0;
+    }
+}
+
+static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size_t count) {
+    if (c->out_count + count > c->out_capacity) {
+        size_t capacity = (c->out_count + count) * 2;
+        uint32_t *out = (uint32_t *)spyi_realloc(c->out, capacity * sizeof *out);
+        if (!out) c->failed = true;
+        if (!out) return;
+        c->out = out;
+        c->out_capacity = capacity;
+    }
+    memcpy(c->out + c->out_count, words, count * sizeof *words);
+    c->out_count += count;
+}
+
+// Writes the sum of two values. Gives its id; 0: values of this type cannot be added.
+static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
+    uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
+    bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
+                     spyi_addition_op(c, spyi_addition_word(c, type, 2)) == SPYI_ADDITION_OP_TYPE_FLOAT;
+    if (op == SPYI_ADDITION_OP_TYPE_FLOAT || is_vector) {
+        uint32_t sum[5] = { 5u << 16 | SPYI_ADDITION_OP_ADD, type, c->next_id++, a, b };
+        spyi_addition_put(c, sum, 5);
+        return sum[2];
+    }
+    if (op == SPYI_OP_TYPE_MATRIX) parts = spyi_addition_word(c, type, 3);
+    else if (op == SPYI_OP_TYPE_STRUCT) parts = spyi_addition_length(c, type) - 2;
+    else if (op == SPYI_OP_TYPE_ARRAY &&
+             spyi_addition_op(c, spyi_addition_word(c, type, 3)) == SPYI_OP_CONSTANT)
+        parts = spyi_addition_word(c, spyi_addition_word(c, type, 3), 3);
+    if (parts == 0 || parts > SPYI_ADDITION_MOST_PARTS) return 0;
+    for (uint32_t i = 0; i < parts; i++) {
+        uint32_t part = spyi_addition_word(c, type, op == SPYI_OP_TYPE_STRUCT ? 2 + i : 2);
+        uint32_t extract[5] = { 5u << 16 | SPYI_ADDITION_OP_EXTRACT, part, c->next_id++, a, i };
+        uint32_t left = extract[2];
+        spyi_addition_put(c, extract, 5);
+        extract[2] = c->next_id++;
+        extract[3] = b;
+        spyi_addition_put(c, extract, 5);
+        sums[3 + i] = spyi_addition_add(c, part, left, extract[2]);
+        if (!sums[3 + i]) return 0;
+    }
+    sums[0] = (3 + parts) << 16 | SPYI_ADDITION_OP_CONSTRUCT;
+    sums[1] = type;
+    sums[2] = c->next_id++;
+    spyi_addition_put(c, sums, 3 + parts);
+    return sums[2];
+}
+
+// A store to an element, as an addition.
+static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) {
+    uint32_t type = spyi_addition_word(c, spyi_addition_word(c, store[1], 1), 3);
+    uint32_t load[4] = { 4u << 16 | SPYI_OP_LOAD, type, c->next_id++, store[1] };
+    uint32_t copy[5], length = store[0] >> 16;
+    spyi_addition_put(c, load, 4);
+    uint32_t sum = spyi_addition_add(c, type, load[2], store[2]);
+    if (!sum || length > 5) {
+        c->unclear = true;
+        return;
+    }
+    memcpy(copy, store, length * sizeof *copy);
+    copy[2] = sum;
+    spyi_addition_put(c, copy, length);
+    c->changed++;
+}
+
+// Writes one instruction of a derivative, as it is or as an addition. `block`: a number of its block.
+static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32_t block) {
+    uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
+    spyi_addition_id *variable = op == SPYI_OP_STORE && length > 2 ? &c->ids[c->ids[w[1]].root] : NULL;
+    bool whole = variable && c->ids[w[1]].root == w[1];
+    if (!variable) {
+        uint32_t from = op == SPYI_OP_COPY_MEMORY ? 1
+                        : op == SPYI_OP_CALL      ? 4
+                        : op == SPYI_OP_LOAD      ? 3
+                                                  : length;
+        for (uint32_t i = from; i < (op == SPYI_OP_LOAD ? 4 : length); i++) // reads it, or may
+            if (w[i] < c->bound) c->ids[c->ids[w[i]].root].block = 0;
+    } else if (whole) {
+        variable->block = spyi_addition_is_zero(c, w[2], SPYI_ADDITION_MOST_PARTS) ? block : 0;
+        variable->stores = variable->loose = 0;
+        variable->varies = false;
+    } else {
+        bool gradient = w[2] < c->bound && c->ids[w[2]].gradient, varies = c->ids[w[1]].varies;
+        if (variable->block == block) {
+            variable->varies = variable->varies || varies;
+            if (++variable->stores > 1 && variable->varies && gradient) {
+                spyi_addition_put_sum(c, w);
+                return;
+            }
+        } else if (gradient && varies) {
+            c->unclear = c->unclear || variable->loose == block;
+            variable->loose = block;
+        }
+    }
+    spyi_addition_put(c, w, length);
+}
+
+bool spyi_code_is_derivative(const uint32_t *words, size_t count) {
+    for (size_t i = 5; i < count; i += words[i] >> 16) {
+        if (words[i] >> 16 == 0 || (words[i] & 0xffffu) == SPYI_OP_FUNCTION) return false;
+        bool named = (words[i] & 0xffffu) == SPYI_ADDITION_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
+        if (named && !strncmp((const char *)(words + i + 2), SPYI_ADDITION_BACKWARD,
+                              sizeof SPYI_ADDITION_BACKWARD - 1))
+            return true;
+    }
+    return false;
+}
+
+bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
+    spyi_addition_code c;
+    memset(&c, 0, sizeof c);
+    c.words = *words;
+    c.count = *count;
+    if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
+    c.bound = c.next_id = c.words[3];
+    c.ids = (spyi_addition_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
+    if (!c.ids) return false;
+    bool any = spyi_addition_read(&c), inside = false;
+    uint32_t block = 0;
+    if (any) spyi_addition_put(&c, c.words, 5);
+    for (size_t i = 5; any && i < c.count; i += c.words[i] >> 16) {
+        const uint32_t *w = c.words + i;
+        uint32_t op = w[0] & 0xffffu;
+        if (op == SPYI_OP_FUNCTION && c.ids[w[2]].backward) {
+            size_t end = i;
+            inside = true;
+            while (end < c.count && (c.words[end] & 0xffffu) != SPYI_ADDITION_OP_FUNCTION_END)
+                end += c.words[end] >> 16;
+            spyi_addition_follow_function(&c, i, end);
+        }
+        if (op == SPYI_ADDITION_OP_FUNCTION_END) inside = false;
+        if (op == SPYI_ADDITION_OP_LABEL) block++;
+        if (inside) spyi_addition_write(&c, w, block);
+        else spyi_addition_put(&c, w, w[0] >> 16);
+    }
+    bool clear = !c.failed && !c.unclear;
+    uint32_t *out = NULL;
+    if (clear && c.changed) {
+        out = (uint32_t *)spyi_realloc(c.out, (c.out_count + room) * sizeof *out);
+        clear = out != NULL;
+    }
+    if (out) {
+        out[3] = c.next_id;
+        free(*words);
+        *words = out;
+        *count = c.out_count;
+    } else {
+        free(c.out);
+    }
+    free(c.states);
+    free(c.ids);
+    return clear;
+}
+
+// >>CUDA text: an element is stored as NAME[index] = ...; or, of vectors, *_slang_vector_get_element_ptr(&NAME, index) = ...;
+
+typedef struct spyi_addition_name {
+    const char *at; // in the text; NULL: a free slot
+    uint32_t size, assigned;
+    uint32_t block, loose, stores; // as spyi_addition_id has them
+    bool zero;                     // the value that it was assigned
+    bool context, varies;
+    const char *type; // of its declaration, to the name
+} spyi_addition_name;
+
+typedef struct spyi_addition_text {
+    spyi_addition_name *names; // a hash table
+    uint32_t capacity, used;   // capacity: a power of two
+    const char **adds;         // statements that have to be additions
+    uint32_t add_count, block;
+    bool failed, unclear;
+} spyi_addition_text;
+
+// A statement, or the head of a block with its "{", or a "}".
+typedef struct spyi_addition_statement {
+    const char *begin, *end, *equals; // equals: the "=" of an assignment; else NULL
+    bool is_block;
+} spyi_addition_statement;
+
+static bool spyi_addition_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool spyi_addition_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+// The next identifier or number from `c` on, to `end`; false: none.
+static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
+    const char *at = *c;
+    for (; at < end && !spyi_addition_letter(*at); at++)
+        while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // #line
+    *token = at;
+    while (at < end && (spyi_addition_letter(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
+    *c = at;
+    *size = (size_t)(at - *token);
+    return *size > 0;
+}
+
+static bool spyi_addition_begins(const char *token, size_t size, const char *with) {
+    size_t n = strlen(with);
+    return size >= n && memcmp(token, with, n) == 0;
+}
+
+static bool spyi_addition_contains(const char *token, size_t size, const char *text) {
+    size_t n = strlen(text);
+    for (size_t i = 0; i + n <= size; i++)
+        if (memcmp(token + i, text, n) == 0) return true;
+    return false;
+}
+
+// The entry of a name; NULL: there is none, and `add` is false.
+static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
+                                              bool add) {
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+    for (uint32_t i = hash & (t->capacity - 1);; i = (i + 1) & (t->capacity - 1)) {
+        spyi_addition_name *n = &t->names[i];
+        if (n->at && n->size == size && memcmp(n->at, name, size) == 0) return n;
+        if (n->at) continue;
+        if (!add || t->used + 1 >= t->capacity) return NULL;
+        n->at = name;
+        n->size = (uint32_t)size;
+        t->used++;
+        return n;
+    }
+}
+
+// The statement at `c`; false: the text ends.
+static bool spyi_addition_next(const char *c, const char *end, spyi_addition_statement *s) {
+    int depth = 0;
+    memset(s, 0, sizeof *s);
+    for (;;) {
+        while (c < end && (*c == ' ' || *c == '\n' || *c == '\r' || *c == '\t')) c++;
+        if (c >= end || *c != '#') break;
+        while (c < end && *c != '\n') c++; // #line
+    }
+    s->begin = c;
+    for (; c < end; c++) {
+        while (*c == '#' && c + 1 < end && c[1] != '\n') c++;
+        if (*c == '"')
+            for (c++; c < end && *c != '"'; c++) c += *c == '\\';
+        if (*c == '{' && depth == 0 && !s->equals) s->is_block = true;
+        if (*c == '}' && depth == 0) s->is_block = true;
+        if ((*c == ';' && depth == 0) || s->is_block) {
+            s->end = c + 1;
+            return true;
+        }
+        depth += (*c == '(' || *c == '[' || *c == '{') - (*c == ')' || *c == ']' || *c == '}');
+        if (*c == '=' && depth == 0 && !s->equals && c > s->begin && c[-1] == ' ' && c[1] == ' ')
+            s->equals = c;
+    }
+    return false;
+}
+
+// What a statement assigns to. `whole`: all of it. `declared`: here, with the type in front.
+static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
+                                                bool *whole) {
+    const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
+    size_t size, last_size;
+    while (end > s->begin && (end[-1] == ' ' || end[-1] == '\n')) end--;
+    *whole = false;
+    if (s->is_block || !spyi_addition_token(&c, end, &token, &size) ||
+        spyi_addition_begins(token, size, "return"))
+        return NULL;
+    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // TYPE NAME, or NAME
+        last = end;
+        while (last > s->begin && spyi_addition_letter(last[-1])) last--;
+        last_size = (size_t)(end - last);
+        if (last_size == 0 || (!s->equals && last == s->begin)) return NULL;
+        *whole = true;
+        spyi_addition_name *name = spyi_addition_find(t, last, last_size, true);
+        if (!name) {
+            t->failed = true;
+        } else if (last != s->begin) {
+            name->type = s->begin;
+            name->context =
+                spyi_addition_contains(s->begin, (size_t)(last - s->begin), SPYI_ADDITION_CONTEXT);
+        }
+        return name;
+    }
+    if (!s->equals) return NULL;
+    if (spyi_addition_begins(token, size, "_slang_vector_get_element_ptr") &&
+        !spyi_addition_token(&c, end, &token, &size))
+        return NULL;
+    return spyi_addition_find(t, token, size, false);
+}
+
+// Whether the index of an element that is stored is known at run time only.
+static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
+    for (const char *c = s->begin; c < s->equals; c++) {
+        if (*c != '[' && *c != ',') continue;
+        const char *digits = c + 1 + (c[1] == ' ');
+        if (strncmp(digits, "int(", 4)) return true;
+        for (digits += 4; spyi_addition_digit(*digits);) digits++;
+        if (*digits != ')') return true;
+    }
+    return false;
+}
+
+// `state`: for each name, a byte: does its value depend on gradients?
+static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
+                                        const uint8_t *state) {
+    const char *token;
+    size_t size;
+    while (spyi_addition_token(&c, end, &token, &size)) {
+        const spyi_addition_name *name = spyi_addition_find(t, token, size, false);
+        if (name && state[name - t->names]) return true;
+    }
+    return false;
+}
+
+// Whether what is assigned is the zero of a gradient. That of an array comes from a function, into a variable that is copied:
+// "{ 0.0f, 0.0f }" is another array.
+static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const char *end) {
+    static const char *const types[] = { "make",   "Matrix", "float", "double", "half",
+                                         "__half", "int",    "uint",  "bool" };
+    const char *token;
+    size_t size, zeros = 0;
+    if (memchr(c, '{', (size_t)(end - c))) return false;
+    while (spyi_addition_token(&c, end, &token, &size)) {
+        const spyi_addition_name *name = spyi_addition_find(t, token, size, false);
+        bool type = false, zero = false;
+        if (spyi_addition_digit(*token)) zero = strtod(token, NULL) == 0;
+        else if (name) zero = name->zero && name->assigned == 1;
+        else if (spyi_addition_contains(token, size, SPYI_ADDITION_ZERO)) zero = true;
+        else
+            for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+                type = type || spyi_addition_begins(token, size, types[i]);
+        if (!zero && !type) return false;
+        if (type && c < end && *c == '<') // Matrix<float, 3, 3>
+            while (c < end && *c != '>') c++;
+        zeros += zero;
+    }
+    return zeros > 0;
+}
+
+// The variables whose addresses a call hands over, each the first name behind a "&" that begins an argument. They depend on
+// gradients from then on; without a `state`, the call is counted as an assignment to them.
+static void spyi_addition_arguments(spyi_addition_text *t, const spyi_addition_statement *s, uint8_t *state) {
+    for (const char *c = s->begin; c < s->end; c++) {
+        const char *token, *at = c + 1;
+        size_t size;
+        if (*c != '&' || c == s->begin || (c[-1] != '(' && c[-1] != ' ')) continue;
+        if (!spyi_addition_token(&at, s->end, &token, &size)) break;
+        spyi_addition_name *name = spyi_addition_find(t, token, size, false);
+        if (name && !state) name->assigned++;
+        else if (name && !name->context) state[name - t->names] = 1;
+    }
+}
+
+// The variable of a statement Array_dzero_0(&NAME); else NULL.
+static spyi_addition_name *spyi_addition_zeroed(spyi_addition_text *t, const spyi_addition_statement *s) {
+    const char *c = (const char *)memchr(s->begin, '(', (size_t)(s->end - s->begin)), *token;
+    size_t size;
+    if (s->is_block || s->equals || !c || c[1] != '&' ||
+        !spyi_addition_contains(s->begin, (size_t)(c - s->begin), SPYI_ADDITION_ZERO) ||
+        !spyi_addition_token(&c, s->end, &token, &size))
+        return NULL;
+    return spyi_addition_find(t, token, size, false);
+}
+
+// Counts assignments, and notes which variables are zero.
+static void spyi_addition_text_count(spyi_addition_text *t, const spyi_addition_statement *s) {
+    bool whole;
+    spyi_addition_name *name = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
+    if (name && s->equals) {
+        name->zero = whole && spyi_addition_text_zero(t, s->equals, s->end);
+        name->assigned++;
+    } else if (!name && !s->is_block) {
+        spyi_addition_arguments(t, s, NULL);
+    }
+    if (zeroed) zeroed->zero = true;
+}
+
+static void spyi_addition_begin_zero(spyi_addition_name *name, uint32_t block) {
+    name->block = block;
+    name->stores = name->loose = 0;
+    name->varies = false;
+}
+
+// One statement of a derivative: whether it has to be an addition, and what depends on gradients behind it.
+static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition_statement *s,
+                                      uint8_t *state) {
+    bool whole, adds = false, gradient;
+    spyi_addition_name *target = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
+    const char *c = target ? s->equals : s->begin, *token;
+    size_t size;
+    while (c && spyi_addition_token(&c, s->end, &token, &size)) {
+        spyi_addition_name *name = spyi_addition_find(t, token, size, false);
+        if (name) name->block = 0; // it is read
+    }
+    if (zeroed) spyi_addition_begin_zero(zeroed, t->block);
+    if (!s->equals) {
+        bool backward = spyi_addition_begins(s->begin, (size_t)(s->end - s->begin), SPYI_ADDITION_BACKWARD);
+        if (!target && (backward || spyi_addition_text_gradient(t, s->begin, s->end, state)))
+            spyi_addition_arguments(t, s, state);
+        else if (target) state[target - t->names] = 0;
+        return;
+    }
+    if (!target) return;
+    gradient = spyi_addition_text_gradient(t, s->equals, s->end, state);
+    if (whole) {
+        spyi_addition_begin_zero(target, spyi_addition_text_zero(t, s->equals, s->end) ? t->block : 0);
+    } else {
+        bool varies = spyi_addition_text_varies(s);
+        if (target->block == t->block) {
+            target->varies = target->varies || varies;
+            adds = ++target->stores > 1 && target->varies && gradient;
+        } else if (gradient && varies) {
+            t->unclear = t->unclear || target->loose == t->block;
+            target->loose = t->block;
+        }
+    }
+    if (!target->context) state[target - t->names] = gradient || (!whole && state[target - t->names]);
+    for (uint32_t i = 0; adds && i < t->add_count; i++)
+        if (t->adds[i] == s->begin) adds = false;
+    if (!adds) return;
+    const char **list = (const char **)spyi_realloc(t->adds, (t->add_count + 1) * sizeof *list);
+    if (!list) t->failed = true;
+    if (!list) return;
+    t->adds = list;
+    t->adds[t->add_count++] = s->begin;
+}
+
+// Adds what one state has to another. True: that is new.
+static bool spyi_addition_join(const spyi_addition_text *t, uint8_t *to, const uint8_t *from) {
+    bool fresh = false;
+    for (uint32_t i = 0; i < t->capacity; i++) {
+        fresh = fresh || to[i] < from[i];
+        to[i] |= from[i];
+    }
+    return fresh;
+}
+
+static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *word) {
+    size_t n = strlen(word);
+    return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 &&
+           !spyi_addition_letter(s->begin[n]);
+}
+
+// The statements from `c` to the "}" of their block. `state`: before, then behind them; `breaks`, `continues`: where control leaves
+// the loop around them, or goes on with it. Gives where the text goes on behind the "}".
+static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
+                                            uint8_t *state, uint8_t *breaks, uint8_t *continues,
+                                            uint32_t level) {
+    spyi_addition_statement s;
+    uint8_t *inner = (uint8_t *)spyi_calloc((size_t)t->capacity * 3, 1), *left = inner + t->capacity,
+            *again = left + t->capacity;
+    if (!inner || level == 0) {
+        t->failed = true;
+        free(inner);
+        return end;
+    }
+    for (; !t->failed && spyi_addition_next(c, end, &s); c = s.end) {
+        if (!s.is_block) {
+            uint8_t *to = spyi_addition_is_head(&s, "break")      ? breaks
+                          : spyi_addition_is_head(&s, "continue") ? continues
+                                                                  : NULL;
+            spyi_addition_text_follow(t, &s, state);
+            if (to) spyi_addition_join(t, to, state);
+            if (to || spyi_addition_is_head(&s, "return")) memset(state, 0, t->capacity);
+            continue;
+        }
+        t->block++;
+        if (s.end[-1] == '}') {
+            c = s.end;
+            break;
+        }
+        bool loop = spyi_addition_is_head(&s, "for") || spyi_addition_is_head(&s, "while") ||
+                    spyi_addition_is_head(&s, "do");
+        bool endless = spyi_addition_contains(s.begin, (size_t)(s.end - s.begin), "for(;;)");
+        const char *body = s.end;
+        memset(left, 0, t->capacity);
+        memset(again, 0, t->capacity);
+        if (loop || spyi_addition_is_head(&s, "switch")) {
+            bool fresh = true;
+            while (fresh && !t->failed) {
+                memcpy(inner, state, t->capacity);
+                s.end =
+                    spyi_addition_text_block(t, body, end, inner, left, loop ? again : continues, level - 1);
+                fresh = loop && spyi_addition_join(t, state, inner);
+                fresh = (loop && spyi_addition_join(t, state, again)) || fresh;
+            }
+            if (!loop) spyi_addition_join(t, state, inner);
+            if (endless) memset(state, 0, t->capacity);
+            spyi_addition_join(t, state, left);
+        } else if (spyi_addition_is_head(&s, "if")) {
+            memcpy(inner, state, t->capacity);
+            s.end = spyi_addition_text_block(t, body, end, inner, breaks, continues, level - 1);
+            spyi_addition_statement other;
+            if (spyi_addition_next(s.end, end, &other) && other.is_block &&
+                spyi_addition_is_head(&other, "else")) {
+                bool last = !spyi_addition_contains(other.begin, (size_t)(other.end - other.begin), "if");
+                if (!last) memcpy(left, state, t->capacity); // neither of them
+                s.end = spyi_addition_text_block(t, other.end, end, state, breaks, continues, level - 1);
+                if (!last) spyi_addition_join(t, state, left);
+            }
+            spyi_addition_join(t, state, inner);
+        } else {
+            s.end = spyi_addition_text_block(t, body, end, state, breaks, continues, level - 1);
+        }
+        t->block++;
+    }
+    free(inner);
+    return c;
+}
+
+static const char spyi_addition_helpers[] =
+    "template<typename T, typename U> __device__ void spyi_addition_add(T &to, const U &by) { to = to + "
+    "T(by); }\n"
+    "template<typename T, size_t N> __device__ void spyi_addition_add(FixedArray<T, N> &to, const "
+    "FixedArray<T, N> &by)\n"
+    "{ for (size_t i = 0; i < N; i++) spyi_addition_add(to[i], by[i]); }\n";
+
+typedef struct spyi_addition_output {
+    const char *body;
+    spyi_text text, structs; // structs: " NAME " of each that has its function
+    const char *copied;      // the body is in `text` up to here
+    bool any;
+} spyi_addition_output;
+
+// Writes functions that add the structs of a type. False: one of them cannot be found.
+static bool spyi_addition_put_structs(spyi_addition_output *o, const char *type, const char *end,
+                                      uint32_t level) {
+    static const char *const known[] = { "FixedArray", "Matrix", "float", "double", "half", "__half" };
+    const char *token;
+    size_t size;
+    while (spyi_addition_token(&type, end, &token, &size)) {
+        char text[256];
+        bool builtin = spyi_addition_digit(*token);
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            builtin = builtin || spyi_addition_begins(token, size, known[i]);
+        snprintf(text, sizeof text, " %.*s ", (int)size, token);
+        if (builtin || strstr(spyi_text_str(&o->structs), text)) continue;
+        spyi_text_add(&o->structs, "%s", text);
+        snprintf(text, sizeof text, "\nstruct %.*s\n{", (int)size, token);
+        const char *c = strstr(o->body, text), *close = c ? strstr(c, "\n}") : NULL;
+        spyi_addition_statement s;
+        if (!close || level == 0 || size > 200) return false;
+        const char *members = c + strlen(text);
+        for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
+            const char *name = s.end - 1;
+            while (spyi_addition_letter(name[-1])) name--;
+            if (!spyi_addition_put_structs(o, s.begin, name, level - 1)) return false;
+        }
+        spyi_text_add(&o->text, "__device__ void spyi_addition_add(%.*s &to, const %.*s &by)\n{\n", (int)size,
+                      token, (int)size, token);
+        for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
+            const char *name = s.end - 1;
+            while (spyi_addition_letter(name[-1])) name--;
+            spyi_text_add(&o->text, "    spyi_addition_add(to.%.*s, by.%.*s);\n", (int)(s.end - 1 - name),
+                          name, (int)(s.end - 1 - name), name);
+        }
+        spyi_text_add(&o->text, "}\n");
+    }
+    return true;
+}
+
+static bool spyi_addition_is_add(const spyi_addition_text *t, const spyi_addition_statement *s) {
+    for (uint32_t i = 0; i < t->add_count; i++)
+        if (t->adds[i] == s->begin) return true;
+    return false;
+}
+
+// Writes the derivative with its additions, behind the functions that they need.
+static void spyi_addition_put_additions(spyi_addition_output *o, spyi_addition_text *t, const char *head,
+                                        const char *from, const char *to) {
+    spyi_addition_statement s;
+    spyi_text_add_n(&o->text, o->copied, (size_t)(head - o->copied));
+    if (!o->any) spyi_text_add(&o->text, "%s", spyi_addition_helpers);
+    o->any = true;
+    for (const char *c = from; spyi_addition_next(c, to, &s); c = s.end) {
+        bool whole;
+        if (!spyi_addition_is_add(t, &s)) continue;
+        const spyi_addition_name *target = spyi_addition_target(t, &s, &whole);
+        if (!target->type || !spyi_addition_put_structs(o, target->type, target->at, 8)) t->unclear = true;
+    }
+    o->copied = head;
+    for (const char *c = from; spyi_addition_next(c, to, &s); c = s.end) {
+        if (!spyi_addition_is_add(t, &s)) continue;
+        spyi_text_add_n(&o->text, o->copied, (size_t)(s.begin - o->copied));
+        spyi_text_add(&o->text, "spyi_addition_add(%.*s,%.*s);", (int)(s.equals - 1 - s.begin), s.begin,
+                      (int)(s.end - s.equals - 2), s.equals + 1);
+        o->copied = s.end;
+    }
+}
+
+// A derivative: its head from `head` on, what is between its braces from `from` to `to`. False: something is not clear.
+static bool spyi_addition_put_function(spyi_addition_output *o, const char *head, const char *from,
+                                       const char *to) {
+    spyi_addition_text t;
+    spyi_addition_statement s;
+    uint8_t *states = NULL;
+    memset(&t, 0, sizeof t);
+    for (t.capacity = 64; t.capacity < (size_t)(to - head) / 8; t.capacity *= 2) continue;
+    t.names = (spyi_addition_name *)spyi_calloc(t.capacity, sizeof *t.names);
+    states = (uint8_t *)spyi_calloc(t.capacity, 3); // the function's, and two that a valid text never needs
+    t.failed = !t.names || !states;
+    const char *parameter = strchr(head, '(') + 1;
+    for (const char *c = parameter; !t.failed && c < from; c++) {
+        if (*c != ',' && *c != ')') continue;
+        const char *name = c;
+        while (spyi_addition_letter(name[-1])) name--;
+        if (name == c || spyi_addition_digit(*name)) continue; // the "," of a template
+        spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
+        if (!n) break;
+        n->context = spyi_addition_contains(parameter, (size_t)(c - parameter), SPYI_ADDITION_CONTEXT);
+        n->assigned = 2;
+        states[n - t.names] = !n->context;
+        parameter = c + 1;
+    }
+    for (const char *c = from; !t.failed && spyi_addition_next(c, to, &s); c = s.end)
+        spyi_addition_text_count(&t, &s);
+    t.block = 1;
+    if (!t.failed)
+        spyi_addition_text_block(&t, from, to, states, states + t.capacity, states + 2 * (size_t)t.capacity,
+                                 200);
+    bool clear = !t.failed && !t.unclear;
+    if (clear && t.add_count) spyi_addition_put_additions(o, &t, head, from, to);
+    clear = clear && !t.unclear;
+    free(t.adds);
+    free(states);
+    free(t.names);
+    return clear;
+}
+
+bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
+    static const char name[] = "void " SPYI_ADDITION_BACKWARD;
+    spyi_addition_output o;
+    bool clear = true;
+    memset(&o, 0, sizeof o);
+    o.body = o.copied = *text + prelude;
+    for (const char *c = strstr(o.body, name); c && clear; c = strstr(c + 1, name)) {
+        const char *head = c, *open = strpbrk(c, "{;"), *close = open ? strstr(open, "\n}") : NULL;
+        while (head > o.body && head[-1] != '\n') head--;
+        if (!close || *open == ';') continue;
+        clear = spyi_addition_put_function(&o, head, open + 1, close);
+    }
+    if (clear && o.any) {
+        spyi_text_add_n(&o.text, o.copied, strlen(o.copied));
+        size_t more = strlen(spyi_text_str(&o.text)) + 1;
+        char *out = (char *)spyi_malloc(prelude + more);
+        if (out) {
+            memcpy(out, *text, prelude);
+            memcpy(out + prelude, spyi_text_str(&o.text), more);
+            free(*text);
+            *text = out;
+            *size = prelude + more;
+        }
+        clear = out != NULL;
+    }
+    spyi_text_free(&o.structs);
+    spyi_text_free(&o.text);
     return clear;
 }
 
@@ -15514,24 +17068,68 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-// Slang's fault that saved.c knows of.
+// Slang's faults that saved.c and additions.c know of. The code's structs have their names.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
-    bool right;
+    bool right, added;
     if (unit->compiler->target == SPYI_TARGET_SPIRV) {
         uint32_t *words = (uint32_t *)code->data;
         size_t count = code->size / sizeof *words;
         right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+        added = spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
         code->data = words;
         code->size = count * sizeof *words;
     } else {
-        right = spyi_code_order_saved_text((char *)code->data + code->prelude_size);
+        char *text = (char *)code->data;
+        right = spyi_code_order_saved_text(text + code->prelude_size);
+        added = spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
+        code->data = text;
     }
+    if (!added)
+        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+                  "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
+                  "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
+                  "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
+                  kernel_name, unit->compiler->library->version);
     if (right) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
               "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
               "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
               kernel_name, unit->compiler->library->version);
+}
+
+// Whether the SPIR-V has functions that Slang made as backward derivatives.
+static bool spyi_code_has_derivative(spyi_sl_component *linked) {
+    spyi_sl_blob *blob = NULL, *diagnostics = NULL;
+    bool found = false;
+    spyi_sl_begin_long();
+    spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
+    spyi_sl_end_long();
+    spyi_sl_blob_free(&diagnostics);
+    if (result >= 0 && blob)
+        found = spyi_code_is_derivative((const uint32_t *)blob->v->getBufferPointer(blob),
+                                        blob->v->getBufferSize(blob) / sizeof(uint32_t));
+    spyi_sl_blob_free(&blob);
+    return found;
+}
+
+// saved.c and additions.c cannot put derivatives right that spirv-opt has gone over: it puts all functions into one and drops the
+// names. Replaces `linked` by the same program without spirv-opt, if it has derivatives. The driver optimises them all the same.
+static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
+    spyi_sl_option none = spyi_sl_no_optimization();
+    spyi_sl_component *plain = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    if (!spyi_sl_optimizes(unit)) return;
+    spyi_sl_begin_long();
+    composite->v->linkWithOptions(composite, &plain, 1, &none, &diagnostics);
+    spyi_sl_end_long();
+    spyi_sl_blob_free(&diagnostics);
+    if (plain && spyi_code_has_derivative(plain)) {
+        (*linked)->v->release(*linked);
+        *linked = plain;
+    } else if (plain) {
+        plain->v->release(plain);
+    }
 }
 
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
@@ -15550,13 +17148,14 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                code->size =
-                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             } else {
                 code->prelude_size = spyi_code_prelude(code);
                 ((char *)code->data)[code->size++] = 0;
             }
             spyi_code_put_right(unit, kernel_name, code);
+            if (unit->compiler->target == SPYI_TARGET_SPIRV)
+                code->size =
+                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -15603,7 +17202,8 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_entry *own,
-                              spyi_conformances conformances, spyi_code *code, spyi_text *messages) {
+                              spyi_conformances conformances, spyi_code *code, spyi_text *messages,
+                              bool *refused) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -15614,6 +17214,14 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_sources sources = { unit->compiler, path, &content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     if (!module) return false;
+    spyi_text why = { NULL, 0, 0 };
+    *refused = !spyi_sl_nested_derivatives(unit, live, module, source, &why);
+    if (*refused) {
+        spyi_text_clear(messages);
+        spyi_text_add(messages, "%s", spyi_text_str(&why));
+    }
+    spyi_text_free(&why);
+    if (*refused) return false;
     spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
         holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
@@ -15642,7 +17250,10 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             spyi_sl_end_long();
             spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, module_name, code, messages);
+        if (result >= 0 && linked) {
+            spyi_code_keep_derivatives(unit, composite, &linked);
+            good = spyi_code_take(unit, live, linked, module_name, code, messages);
+        }
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }
@@ -15676,7 +17287,7 @@ typedef struct spyi_code_task {
     spyi_conformances conformances;
     spyi_code *code;
     spyi_text messages;
-    bool good;
+    bool good, refused; // refused: for want of a derivative
 } spyi_code_task;
 
 static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
@@ -15685,7 +17296,7 @@ static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t
     spyi_text_add(&path, "%s.slang", t->name);
     live->files.refused = false;
     bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own,
-                                  t->conformances, t->code, messages);
+                                  t->conformances, t->code, messages, &t->refused);
     if (!good && live->files.refused) live->failed = true;
     spyi_text_free(&path);
     return good;
@@ -15694,7 +17305,7 @@ static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t
 static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_code_task *t = (spyi_code_task *)context;
     t->good = spyi_code_try(unit, live, t, t->name, t->source, &t->messages);
-    if (t->good || unit->module_count <= 1) return;
+    if (t->good || t->refused || unit->module_count <= 1) return;
     live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
     if (!live) return;
     spyi_text name = { NULL, 0, 0 }, all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
@@ -15727,7 +17338,10 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spy_status status = spyi_sl_ask(unit, SPYI_SL_KERNEL_KIB, spyi_text_str(&step), spyi_code_run, &t, error);
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
-    if (status == SPY_OK && !t.good) {
+    if (status == SPY_OK && t.refused) {
+        status = SPY_ERROR_UNSUPPORTED;
+        spyi_text_add(error, "%s", spyi_text_str(&t.messages));
+    } else if (status == SPY_OK && !t.good) {
         status = SPY_ERROR_COMPILE;
         spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&t.messages));
     } else if (status == SPY_OK && t.messages.size) {

@@ -1104,3 +1104,29 @@ def test_pair_parameters(device, load):
         m.held(3.0, 2.0)
     with pytest.raises(TypeError, match=r"'x'.*DifferentialPair<float>.*float tensor \(3,\)"):
         m.held(other, 2.0)
+
+
+def test_nested_kinds_in_imports(device, tmp_path):
+    """C9: a call of a function of the other kind, in an imported module, is refused by name in each mode."""
+    (tmp_path / "nested_parts.slang").write_text("""
+public [ForwardDifferentiable] void forward_only(float x, out float y) { y = x * x; }
+public void by5(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 5 * d); }
+public [BackwardDerivative(by5)] void backward_only(float x, out float y) { y = x * x; }
+public [Differentiable] float deep(float x) { float y; forward_only(x, y); return y; }
+""")
+    (tmp_path / "nested_main.slang").write_text("""
+import nested_parts;
+[Differentiable] float f(float x) { float y; forward_only(x, y); return y; }
+[Differentiable] float b(float x) { float y; backward_only(x, y); return y; }
+[Differentiable] float d(float x) { return deep(x); }
+""")
+    m = spy.Module.load_from_file(device, str(tmp_path / "nested_main.slang"))
+    x = spy.Tensor.from_numpy(device, np.array([3.0], np.float32)).with_grads(zero=True)
+    for name, caller in (("f", "f"), ("d", "deep")):
+        with pytest.raises(Exception, match="'{}' calls 'forward_only', which is differentiable forward only".format(caller)) as e:
+            m[name].bwds(x, _result=spy.diffPair(d=1.0))
+        assert "fwds() works" in str(e.value)
+    m.b.bwds(x, _result=spy.diffPair(d=1.0))
+    assert list(x.grad.to_numpy()) == [5]
+    with pytest.raises(Exception, match="'b' calls 'backward_only', which is differentiable backward only"):
+        m.b.fwds(x, _result=spy.Tensor.from_numpy(device, np.zeros(1, np.float32)).with_grads(zero=True))

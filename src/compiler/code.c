@@ -288,7 +288,8 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_entry *own,
-                              spyi_conformances conformances, spyi_code *code, spyi_text *messages) {
+                              spyi_conformances conformances, spyi_code *code, spyi_text *messages,
+                              bool *refused) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -299,6 +300,14 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_sources sources = { unit->compiler, path, &content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     if (!module) return false;
+    spyi_text why = { NULL, 0, 0 };
+    *refused = !spyi_sl_nested_derivatives(unit, live, module, source, &why);
+    if (*refused) {
+        spyi_text_clear(messages);
+        spyi_text_add(messages, "%s", spyi_text_str(&why));
+    }
+    spyi_text_free(&why);
+    if (*refused) return false;
     spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
         holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
@@ -364,7 +373,7 @@ typedef struct spyi_code_task {
     spyi_conformances conformances;
     spyi_code *code;
     spyi_text messages;
-    bool good;
+    bool good, refused; // refused: for want of a derivative
 } spyi_code_task;
 
 static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
@@ -373,7 +382,7 @@ static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t
     spyi_text_add(&path, "%s.slang", t->name);
     live->files.refused = false;
     bool good = spyi_code_compile(unit, live, name, spyi_text_str(&path), source, t->entry, t->own,
-                                  t->conformances, t->code, messages);
+                                  t->conformances, t->code, messages, &t->refused);
     if (!good && live->files.refused) live->failed = true;
     spyi_text_free(&path);
     return good;
@@ -382,7 +391,7 @@ static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t
 static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_code_task *t = (spyi_code_task *)context;
     t->good = spyi_code_try(unit, live, t, t->name, t->source, &t->messages);
-    if (t->good || unit->module_count <= 1) return;
+    if (t->good || t->refused || unit->module_count <= 1) return;
     live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
     if (!live) return;
     spyi_text name = { NULL, 0, 0 }, all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
@@ -415,7 +424,10 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spy_status status = spyi_sl_ask(unit, SPYI_SL_KERNEL_KIB, spyi_text_str(&step), spyi_code_run, &t, error);
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
-    if (status == SPY_OK && !t.good) {
+    if (status == SPY_OK && t.refused) {
+        status = SPY_ERROR_UNSUPPORTED;
+        spyi_text_add(error, "%s", spyi_text_str(&t.messages));
+    } else if (status == SPY_OK && !t.good) {
         status = SPY_ERROR_COMPILE;
         spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&t.messages));
     } else if (status == SPY_OK && t.messages.size) {

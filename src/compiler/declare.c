@@ -527,13 +527,22 @@ static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, cons
     return NULL;
 }
 
+// Whether Slang made the operator: a generic method's derivatives come with an operator() whose text is in the core module.
+static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
+    spyi_sl_source_location location = { NULL, 0, 0 };
+    return b->live->session->v->getDeclSourceLocation(b->live->session, decl, &location) < 0 ||
+           !location.filePath || strcmp(location.filePath, "core") == 0;
+}
+
 // Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
-// properties. Gives its first function; NULL when there are properties only.
+// properties. Gives its first function with a name; NULL when there are properties and operators only: libslang reads the
+// name that it is asked for as an expression, and crashes at "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;
     unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
-    bool properties = false;
+    bool others = false;
+    *method = NULL;
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
         unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
@@ -541,13 +550,17 @@ static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl
         if (!*name || (spyi_sl_is_synthesised(*name) && strcmp(*name, "$init") != 0)) continue;
         spyi_sl_generic *generic =
             kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
-        *method = kind == SPYI_SL_DECL_FUNCTION ? child
-                  : generic                     ? lib->spReflectionGeneric_GetInnerDecl(generic)
-                                                : NULL;
-        if (*method) return true;
-        properties = properties || (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
+        spyi_sl_decl *function = kind == SPYI_SL_DECL_FUNCTION ? child
+                                 : generic ? lib->spReflectionGeneric_GetInnerDecl(generic)
+                                           : NULL;
+        if (function && (spyi_sl_name_is_safe(*name) || strcmp(*name, "$init") == 0)) {
+            *method = function;
+            return true;
+        }
+        others = others || (function && !spyi_sl_is_core_operator(b, child)) ||
+                 (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
     }
-    return properties;
+    return others;
 }
 
 // "ns.Grid<T, N>" as a path: "ns::Grid".

@@ -10,9 +10,9 @@
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;  // stays open until the process ends: its statics own memory
-    char *path;    // as it was opened
-    char *version; // "2026.14.1"
+    void *handle;       // stays open until the process ends: its statics own memory
+    char *path;         // as it was opened
+    char *version;      // "2026.14.1"
     int32_t fork_count; // of the process that opened it
     uint32_t users;     // compilers that hold it
     SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
@@ -140,7 +140,7 @@ struct spyi_compiler {
     size_t embedded_count;
     bool print;
     spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
-    char bounds_record[24]; // a literal; "": tensors do not check their indices
+    char bounds_record[24];        // a literal; "": tensors do not check their indices
     spyi_sl_stored
         *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library; // NULL until the first unit
@@ -175,16 +175,17 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs; // of spyi_unit_inputs(), once that was asked
+    spyi_inputs inputs;       // of spyi_unit_inputs(), once that was asked
     spyi_atomic inputs_asked; // 1: inputs and inputs_known stay as they are
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
     bool cuda_kernels_asked;
     uint64_t *derivatives; // hashes of the queries after derivatives that there are
     uint32_t derivative_count;
-    char **imports;         // names of the modules below
-    size_t module_count;    // modules that the session had when the unit was loaded
-    spyi_sl_stored *stored; // those: a fresh session is made of them
+    struct spyi_sl_nested *nested; // what nested.c has read of its modules; NULL: nothing yet
+    char **imports;                // names of the modules below
+    size_t module_count;           // modules that the session had when the unit was loaded
+    spyi_sl_stored *stored;        // those: a fresh session is made of them
     size_t stored_count;
     spyi_sl_live *live; // never NULL after a successful load
 };
@@ -273,6 +274,8 @@ SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const c
 // Whether a function that was found by `name` is a method of an instance.
 SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                     const char *name);
+// Whether one of the session's modules declares the function, or an overload; else it is of Slang's core module.
+SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
@@ -363,6 +366,15 @@ SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, sp
 // >>resolve.c
 // Whether the text compiles; else `out` gets Slang's messages. `what` becomes a part of its name. About 3 ms.
 SPYI_FN bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out);
+
+// >>nested.c
+
+typedef struct spyi_sl_nested spyi_sl_nested;
+SPYI_FN void spyi_sl_nested_free(spyi_sl_nested *nested); // and NULL
+// Whether all functions that the derivative in a kernel goes through have one in its mode. The kernel's module is loaded;
+// `source` is its text. false: `why` names the function and what to write.
+SPYI_FN bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_module *kernel,
+                                        const char *source, spyi_text *why);
 
 // >>names.c
 

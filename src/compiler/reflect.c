@@ -576,34 +576,25 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_text_free(&text);
 }
 
-// Whether one of the unit's modules declares the function at its top level.
-static bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, const char *name,
-                                spyi_sl_function *function) {
+// Whether one of the session's modules declares the function; else it is of Slang's core module.
+bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function) {
     const spyi_sl_library *lib = unit->compiler->library;
-    for (size_t m = 0; m < unit->module_count; ++m) {
-        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, (spyi_sl_int)m);
-        spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
-        unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
-        for (unsigned i = 0; i < count; ++i) {
-            spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
-            const char *own = child ? lib->spReflectionDecl_getName(child) : NULL;
-            if (!own || strcmp(own, name) != 0) continue;
-            if (lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_GENERIC)
-                child = lib->spReflectionGeneric_GetInnerDecl(lib->spReflectionDecl_castToGeneric(child));
-            if (child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_FUNCTION &&
-                lib->spReflectionDecl_castToFunction(child) == function)
-                return true;
-        }
+    spyi_sl_decl *root = lib->spReflectionFunction_asDecl(function);
+    for (spyi_sl_decl *up = root; up; up = lib->spReflectionDecl_getParent(up)) root = up;
+    spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int m = 0; m < count; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, m);
+        if (module && module->v->getModuleReflection(module) == root) return true;
     }
     return false;
 }
 
 // Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
-static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, const char *name,
-                                  spyi_sl_function *found, spyi_overloads *out) {
+static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *found,
+                                  spyi_overloads *out) {
     bool any = false;
     for (uint32_t i = 0; i < out->count; ++i) {
-        bool declared = spyi_sl_is_declared(unit, live, name, spyi_sl_overload(unit, found, i));
+        bool declared = spyi_sl_is_declared(unit, live, spyi_sl_overload(unit, found, i));
         out->items[i].built_in = !declared;
         any = any || declared;
     }
@@ -625,7 +616,7 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);
-    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, f->name, found, out);
+    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, found, out);
     for (uint32_t i = 0; i < out->count; ++i)
         for (uint32_t p = 0; p < out->items[i].param_count; ++p)
             out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);

@@ -28,6 +28,20 @@ static bool spyi_sl_mentions_this(const spyi_signature *s) {
     return false;
 }
 
+// libslang keeps what it is asked of a generic function of its own beyond the session, and later reads the types of that
+// session, which are gone (Slang::Val::resolve). So it is asked with types of its own only: numbers, vectors, matrices and
+// arrays of these.
+static bool spyi_sl_may_ask(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                            const spyi_type *const *types, uint32_t count) {
+    bool own = true;
+    for (uint32_t i = 0; i < count && own; ++i)
+        own = spyi_type_parse(unit->compiler->types, types[i]->name) != NULL;
+    uint32_t overloads = own ? 0 : spyi_sl_overload_count(unit, function);
+    for (uint32_t i = 0; i < overloads; ++i)
+        if (!spyi_sl_is_declared(unit, live, spyi_sl_overload(unit, function, i))) return false;
+    return true;
+}
+
 typedef struct spyi_sl_resolving {
     const char *name;
     int overload;
@@ -52,6 +66,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
         uint32_t instance =
             r->overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, r->name) ? 1 : 0;
         bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, r->name));
+        fits = fits && (constructed || spyi_sl_may_ask(unit, live, asked, r->types, count));
         spyi_sl_function *f =
             fits ? spyi_sl_specialise(unit, asked, slang_types + instance, count - instance) : NULL;
         if (f && r->overload < 0 && !constructed && spyi_sl_needs_instance(unit, live, f, r->name)) f = NULL;

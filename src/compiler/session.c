@@ -565,6 +565,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     spyi_inputs_free(&unit->inputs);
     spyi_text_free(&unit->cuda_kernels);
     free(unit->derivatives);
+    spyi_sl_nested_free(unit->nested);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);

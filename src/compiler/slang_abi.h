@@ -396,6 +396,7 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionGeneric_GetValueParameterCount, (spyi_sl_generic *))                             \
     X(spyi_sl_variable *, spReflectionGeneric_GetValueParameter, (spyi_sl_generic *, unsigned))              \
     X(spyi_sl_decl *, spReflectionFunction_asDecl, (spyi_sl_function *))                                     \
+    X(spyi_sl_decl *, spReflectionDecl_getParent, (spyi_sl_decl *))                                          \
     X(unsigned, spReflectionFunction_GetUserAttributeCount, (spyi_sl_function *))                            \
     X(spyi_sl_attribute *, spReflectionFunction_GetUserAttribute, (spyi_sl_function *, unsigned))            \
     X(unsigned, spReflectionVariable_GetUserAttributeCount, (spyi_sl_variable *))                            \

@@ -713,6 +713,43 @@ static void test_deep(void **state) {
     close_device(&t);
 }
 
+// Beside the derivatives of a generic struct's methods stands an operator() of Slang's own, at which libslang's look-up crashes.
+static void test_differentiable_generics(void **state) {
+    (void)state;
+    for (int again = 0; again < 2; again++) { // with the declarations asked for first, and with a name
+        fixture t;
+        open_module(&t, "struct MLP<int I, int O> : IDifferentiable { float w[I]; float b[O]; [Differentiable] float run(float x) { return x * w[0]; }\n"
+                        "  [mutating] [Differentiable] void step(float x) { w[0] = x; } [Differentiable] U same<U : IDifferentiable>(U x) { return x; }\n"
+                        "  struct Inner : IDifferentiable { float z; [Differentiable] float run(float x) { return x * z; } }; };\n"
+                        "extension<int I, int O> MLP<I, O> { [Differentiable] float more(float x) { return x; } float operator()(float x) { return x; } }\n"
+                        "struct P { float a; };\nextension P { float operator()(float x) { return a * x; } }\n"
+                        "[Differentiable] float f(MLP<8, 4> m, float x) { return m.run(x); }\n");
+        if (again) assert_string_equal(type(&t, "MLP<8,4>")->name, "MLP<8, 4>");
+        const spy_decl *root = spy_reflect_module(t.module);
+        assert_non_null(root);
+        int own_operators = 0;
+        for (uint32_t i = 0; i < root->child_count; i++) {
+            const spy_decl *d = &root->children[i];
+            if (d->kind != SPY_DECL_EXTENSION) continue;
+            assert_true(d->child_count > 0);
+            for (uint32_t k = 0; k < d->child_count; k++) own_operators += strcmp(d->children[k].name, "operator()") == 0;
+        }
+        assert_int_equal(own_operators, 2); // none of Slang's
+        assert_string_equal(find(&t, "MLP::more")->parent->text, "extension MLP<I, O>");
+        assert_string_equal(find(&t, "MLP::run")->text, "float run(float x)");
+        assert_int_equal(find(&t, "MLP::Inner::run")->kind, SPY_DECL_METHOD);
+        assert_int_equal(type(&t, "MLP<8,4>")->field_count, 2);
+        assert_int_equal(type(&t, "MLP<8, 4>[3]")->kind, SPY_TYPE_ARRAY);
+        assert_non_null(spy_find_function(t.module, "MLP<8,4>.run"));
+        assert_non_null(spy_find_function(t.module, "MLP<8,4>"));
+        assert_null(spy_reflect_type(t.module, "MLP"));
+        ERROR_IS(t.device, SPY_ERROR_INVALID_ARGUMENT, "'MLP'", "is generic");
+        assert_null(spy_find_function(t.module, "MLP<8>"));
+        ERROR_IS(t.device, SPY_ERROR_NOT_FOUND, "MLP<8>");
+        close_device(&t);
+    }
+}
+
 // What Slang allows and few write: link-time types and endless ones crash libslang when it is asked for their layout.
 static void test_odd(void **state) {
     (void)state;
@@ -944,7 +981,7 @@ static void test_docs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_differentiable_generics),
         cmocka_unit_test(test_docs),     cmocka_unit_test(test_attributes), cmocka_unit_test(test_types),    cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_types_by_name), cmocka_unit_test(test_implements), cmocka_unit_test(test_globals),  cmocka_unit_test(test_files),
         cmocka_unit_test(test_empty),         cmocka_unit_test(test_many),       cmocka_unit_test(test_deep),     cmocka_unit_test(test_odd),
