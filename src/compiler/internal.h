@@ -340,6 +340,9 @@ SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room)
 // The same for CUDA text.
 SPYI_FN bool spyi_code_order_saved_text(char *body);
 
+// sparse.c: sums of arrays of which one has one element become sums of that element. In place, as it makes SPIR-V shorter.
+SPYI_FN void spyi_code_sparse_sums(uint32_t *words, size_t *count);
+
 // >>entry.c
 // As spyi_unit_is_cuda_kernel(), within a task.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
