@@ -162,6 +162,7 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
         size_t count = code->size / sizeof *words;
         right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
         added = spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
+        spyi_code_sparse_sums(words, &count);
         code->data = words;
         code->size = count * sizeof *words;
     } else {

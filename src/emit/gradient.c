@@ -53,6 +53,7 @@ typedef struct spyi_pieces {
     const char *scalar; // of sums
     bool single;        // the sum is no array
     bool loops;         // ... a long one: nothing is unrolled
+    bool open;          // ... its outermost loops begin at spy_from
     uint32_t depth;     // loops that are open
 } spyi_pieces;
 
@@ -118,9 +119,10 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
         n = spyi_type_scalars(a_type);
         if (to_type->kind == SPYI_TYPE_ARRAY) {
             spyi_text_add(&at, "%s + spy_p%u * %u", index, p->depth, n);
-            spyi_text_add(p->out, "%s%sfor (int spy_p%u = 0; spy_p%u < %lld; ++spy_p%u)\n%s{\n", indent,
-                          to_type->count <= 16 && !p->loops ? "[ForceUnroll] " : "", p->depth, p->depth,
-                          (long long)to_type->count, p->depth, indent);
+            spyi_text_add(p->out, "%s%sfor (int spy_p%u = %s; spy_p%u < %lld; ++spy_p%u)\n%s{\n", indent,
+                          to_type->count <= 16 && !p->loops ? "[ForceUnroll] " : "", p->depth,
+                          p->open && !p->depth ? "spy_from" : "0", p->depth, (long long)to_type->count,
+                          p->depth, indent);
             spyi_text_add(&inside, "%s    ", indent);
             p->depth++;
             spyi_each_piece(p, a_type, spyi_text_str(&a), b_type, spyi_text_str(&b), spyi_text_str(&at),
@@ -141,6 +143,12 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
     }
 }
 
+// Whether the loops that write a sum out begin at spy_from. It is 0, which compilers cannot know: where they can, NVRTC unrolls all
+// of them, which takes about a third of its time for a layer of 256 weights, and lavapipe those of up to 32.
+static bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t i) {
+    return s->key->team && spyi_is_summed(s, i) && spyi_sum_is_long(s->bound->leaves[i].type);
+}
+
 static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
                              const char *to, const spyi_type *from_type, const char *from,
                              const char *indent) {
@@ -154,6 +162,7 @@ static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_
     p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
     p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
+    p.open = op >= SPYI_PIECE_APPLY && spyi_ends_in_loops(s, sum_of);
     p.depth = 0;
     spyi_each_piece(&p, to_type, to, from_type, from, "0", indent);
     spyi_text_free(&sum);
@@ -513,10 +522,11 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
         spyi_emit_call(s, "", spyi_text_str(&arguments), "    ");
     }
     spyi_text_free(&arguments);
-    spyi_text_add(&outer,
-                  "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
-                  "%u)\n    {\n",
-                  team);
+    spyi_text_add(
+        &outer,
+        "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
+        "%u)\n    {\n",
+        team);
     spyi_add_indented(&s->body, &outer);
     spyi_text_add(&outer, "    }\n");
     spyi_text_free(&s->body);
@@ -530,7 +540,9 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_skipped(s, i)) {
         uint32_t n = spyi_type_scalars(leaf->type);
         spyi_left_place(s, i, "spy_part", &place);
-        if (n > 1) spyi_text_add(&s->body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) ", n);
+        if (n > 1)
+            spyi_text_add(&s->body, "    for (int spy_p = %s; spy_p < %u; ++spy_p) ",
+                          spyi_ends_in_loops(s, i) ? "spy_from" : "0", n);
         else spyi_text_add(&s->body, "    ");
         spyi_text_add(&s->body, n > 1 ? "%s = sum_%s[spy_p];\n" : "%s = sum_%s;\n", spyi_text_str(&place),
                       s->names[i]);
@@ -554,23 +566,25 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     uint32_t group = s->out->group_size, team = spyi_team_size(key, group), side = group / team;
     spyi_text *body = &s->body;
-    bool places = false;
+    bool places = false, open = false;
     spyi_text_add(body, "    uint spy_g = %s;\n",
                   key->folded ? "spy_group.y * spyi_block._row + spy_group.x" : "spy_group.x");
     spyi_text_add(body, "    uint spy_r = spy_in_group %s %u;\n    uint spy_n = spy_in_group %s %u;\n",
                   key->inner ? "%" : "/", key->inner ? team : side, key->inner ? "/" : "%",
                   key->inner ? team : side);
-    spyi_text_add(
-        body,
-        "    uint spy_part = spy_g %% spyi_block._parts;\n    uint spy_k = spy_g / spyi_block._parts * %u + spy_n;\n",
-        side);
-    spyi_text_add(body, "    uint spy_end = spy_k < spyi_block._sums ? min(spy_part * spyi_block._length + spyi_block._length, "
+    spyi_text_add(body,
+                  "    uint spy_part = spy_g %% spyi_block._parts;\n    uint spy_k = spy_g / "
+                  "spyi_block._parts * %u + spy_n;\n",
+                  side);
+    spyi_text_add(body, "    uint spy_end = spy_k < spyi_block._sums ? min(spy_part * spyi_block._length + "
+                        "spyi_block._length, "
                         "spyi_block._each) : 0;\n");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar = n && spyi_sum_scalar(b->leaves[i].type) == SPY_FLOAT64 ? "double" : "float";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
         else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
+        open = open || spyi_ends_in_loops(s, i);
         places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
     }
     if (!key->finishes) spyi_emit_thread_loads(s);
@@ -594,6 +608,7 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
         spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi_block._each");
         spyi_emit_team_places(s, true);
     }
+    if (open) spyi_text_add(body, "    int spy_from = min(int(spyi_block._parts), 0);\n");
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_is_summed(s, i)) spyi_emit_team_end(s, i);
     spyi_add_indented(&s->body, &outer);

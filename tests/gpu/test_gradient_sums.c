@@ -241,6 +241,87 @@ static void test_many_scalars(void **state) {
     if (doubles) check_many(30, 1, 1, 2, 5000, true);
 }
 
+// >>a layer with loops
+
+// What a dumped kernel has of calls to Slang's own sums of whole arrays; -1: there is no such file.
+static int array_sums(const char *folder) {
+    DIR *dir = opendir(folder);
+    int found = -1;
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        char path[600];
+        static uint32_t words[1 << 18], sums[64];
+        size_t count = 0, names = 0;
+        const char *dot = strrchr(e->d_name, '.');
+        if (dot && strcmp(dot, ".spv") == 0) {
+            snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+            FILE *file = fopen(path, "rb");
+            if (file) count = fread(words, 4, sizeof words / sizeof words[0], file);
+            if (file) fclose(file);
+            found = found < 0 ? 0 : found;
+            for (size_t i = 5; i < count && words[i] >> 16; i += words[i] >> 16) {
+                if ((words[i] & 0xffff) == 5 && names < 64 && strncmp((const char *)&words[i + 2], "Array.dadd", 10) == 0) sums[names++] = words[i + 1];
+                for (size_t k = 0; k < names && (words[i] & 0xffff) == 57; k++) found += words[i + 3] == sums[k];
+            }
+        }
+        if (e->d_name[0] != '.') {
+            snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+            remove(path);
+        }
+    }
+    if (dir) closedir(dir);
+    return found;
+}
+
+// Slang's derivative of an array's element in a loop adds whole arrays, the library makes it add elements: of an array of numbers and
+// of one of arrays. What is left adds the element's gradient to zeros (of arrays of arrays, by 8 calls more).
+static void test_loop_layer(void **state) {
+    NEEDS_DEVICE();
+    static const struct {
+        const char *type, *index;
+        int most;
+    } layers[2] = { { "float[64]", "w[i * 8 + o]", 1 }, { "float[8][8]", "w[i][o]", 9 } };
+    enum { ROWS = 40 };
+    static float x[ROWS][8], w[64], got[64];
+    double want[64];
+    for (int k = 0; k < 64; k++) w[k] = (float)(k % 11 - 5) / 8;
+    for (int r = 0; r < ROWS; r++)
+        for (int i = 0; i < 8; i++) x[r][i] = (float)((r * 31 + i * 17) % 29 - 14) / 16;
+    for (int l = 0; l < 2; l++) {
+        char text[700], name[20], folder[] = "/tmp/spy-layer-XXXXXX";
+        snprintf(name, sizeof name, "layer%d", l);
+        snprintf(text, sizeof text,
+                 "[Differentiable] float loss(%s w, no_diff float x[8]) { float sum = 0;\n"
+                 "  [MaxIters(8)] for (int o = 0; o < 8; o++) { float y = 0;\n"
+                 "    [MaxIters(8)] for (int i = 0; i < 8; i++) y += %s * x[i];\n"
+                 "    sum += y * y; }\n  return sum; }\n",
+                 layers[l].type, layers[l].index);
+        memset(want, 0, sizeof want);
+        for (int r = 0; r < ROWS; r++)
+            for (int o = 0; o < 8; o++) {
+                double y = 0;
+                for (int i = 0; i < 8; i++) y += (double)w[i * 8 + o] * (double)x[r][i];
+                for (int i = 0; i < 8; i++) want[i * 8 + o] += 2 * y * (double)x[r][i];
+            }
+        assert_non_null(mkdtemp(folder));
+        OK(spy_set_dump_directory(gpu_device, folder));
+        spy_module *m = MADE(spy_module, gpu_module(gpu_device, name, text));
+        spy_tensor *tw = floats(l == 1 ? SPY_SHAPE(8, 8) : SPY_SHAPE(64), w, true), *tx = floats(SPY_SHAPE(ROWS, 8), x[0], false), *r = floats(SPY_SHAPE(ROWS), NULL, true);
+        OK(spy_tensor_fill(spy_tensor_grad(r), 1));
+        OK(spy_call_backward(MADE(spy_function, spy_find_function(m, "loss")), SPY_ARGS(spy_arg_tensor("w", tw), spy_arg_tensor("x", tx), spy_arg_tensor("_result", r))));
+        OK(spy_tensor_read(spy_tensor_grad(tw), got, sizeof got));
+        for (int k = 0; k < 64; k++) assert_float_equal(got[k], want[k], 1e-3);
+        OK(spy_set_dump_directory(gpu_device, NULL));
+        int sums = array_sums(folder);
+        print_message("%s: %d sums of whole arrays\n", layers[l].type, sums);
+        if (!gpu_is_cuda()) assert_in_range(sums, 0, layers[l].most);
+        remove(folder);
+        spy_release_tensor(tw);
+        spy_release_tensor(tx);
+        spy_release_tensor(r);
+        spy_release_module(m);
+    }
+}
+
 int main(void) {
     spy_device_desc desc = gpu_desc();
     gpu_device = gpu_open(&desc);
@@ -249,7 +330,7 @@ int main(void) {
         print_error("%s\n", spy_take_error(gpu_device).message);
         return 1;
     }
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_deterministic), cmocka_unit_test(test_training), cmocka_unit_test(test_many_scalars) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_deterministic), cmocka_unit_test(test_training), cmocka_unit_test(test_many_scalars), cmocka_unit_test(test_loop_layer) };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);
     return failed;
