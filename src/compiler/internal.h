@@ -356,6 +356,7 @@ SPYI_FN bool spyi_code_is_derivative(const uint32_t *words, size_t count);
 SPYI_FN bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room);
 // The same for CUDA text of `size` bytes with its NUL, which begins with `prelude` bytes that are no part of it.
 SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
+
 // >>sparse.c
 
 // Sums of arrays of which one has one element become sums of that element. In place, as it makes SPIR-V shorter.
