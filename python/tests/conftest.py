@@ -38,16 +38,20 @@ def pytest_collection_modifyitems(items):
 
 
 def from_dlpack(array):
-    """numpy.from_dlpack(), by way of torch for a CUDA device's memory, which numpy cannot read."""
+    """numpy.from_dlpack(); for a CUDA device's memory, which numpy cannot read, Tensor.from_dlpack() and to_numpy()."""
     if array.__dlpack_device__()[0] == 1:
         return np.from_dlpack(array)
-    return pytest.importorskip("torch").from_dlpack(array).cpu().numpy()
+    return spy.Tensor.from_dlpack(opened[0], array).to_numpy()
+
+
+opened = []  # the session's device
 
 
 @pytest.fixture(scope="session")
 def device():
     """The device under test: lavapipe where there is no GPU."""
     d = spy.create_device()
+    opened[:] = [d]
     yield d
     d.close()
 

@@ -580,5 +580,5 @@ def test_interrupt_at_the_end(ending):
     finally:
         p.kill()
     assert p.returncode == -signal.SIGINT, out + err
-    assert took < 4, took  # 0.2 s on a machine that does nothing else; the work takes 8 s on this one, now
+    assert took < 10, took  # 0.2 s on a machine that does nothing else; the work takes 20 s on this one, now
     assert err.count("Traceback") <= 1

@@ -4,8 +4,9 @@
 #include "chance.h"
 
 // Host memory that may stay when a device has gone, of the driver's, the compiler's or the C library's. With its shader cache
-// warm lavapipe leaves 64 bytes; with a cold one LLVM compiles, and keeps 35,000 to 77,400 for the process.
-enum { RELEASE_BYTES = 96 << 10 };
+// warm lavapipe leaves 64 bytes; with a cold one LLVM compiles, and keeps 35,000 to 77,400 for the process. CUDA 13 on an H200 keeps 260,000 at the first of these tests and 3,000 when the
+// same test runs again; 173,000 after the first 500 kernels.
+enum { RELEASE_BYTES = 96 << 10, RELEASE_BYTES_CUDA = 384 << 10 };
 
 spy_device *gpu_device;
 
@@ -34,7 +35,7 @@ static void judge_release(size_t before) {
     size_t after = memory_live();
     if (after == 0) return; // not known here
     print_message("after release: %lld bytes more than before\n", (long long)after - (long long)before);
-    assert_true(after <= before + RELEASE_BYTES);
+    assert_true(after <= before + (size_t)(gpu_is_cuda() ? RELEASE_BYTES_CUDA : RELEASE_BYTES));
 }
 
 enum { DATA_COUNT = 1 << 16 };
