@@ -287,7 +287,7 @@ static int spyp_convert_dicts(spyp_call *call, PyObject *rows, spy_arg *arg) {
     return status == 0 ? spyp_convert_dict(call, columns, arg) : -1;
 }
 
-// A list of tensors is a struct without names: the elements of an array of buffers.
+// A list of tensors or of DiffPairs is a struct without names: the elements of an array of buffers or of DifferentialPairs.
 static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg) {
     Py_ssize_t n = PyTuple_Size(tensors);
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
@@ -305,7 +305,7 @@ static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg
 static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *items = spyp_list_items(object);
     PyObject *first = items && PyTuple_Size(items) ? PyTuple_GetItem(items, 0) : NULL;
-    bool dicts = first && PyDict_Check(first), tensors = first && PyObject_TypeCheck(first, spyp.tensor);
+    bool dicts = first && PyDict_Check(first), tensors = first && (PyObject_TypeCheck(first, spyp.tensor) || PyObject_TypeCheck(first, spyp.pair));
     int structs = items ? spyp_convert_structs(call, object, items, arg) : -1;
     int status = structs             ? (structs < 0 ? -1 : 0)
                  : dicts || tensors ? spyp_arena_keep(&call->arena, items)

@@ -379,7 +379,7 @@ PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
 #define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
 #define SPYP_TRAIT_POINTERS 8u // has a parameter that is a pointer, or has one in it
 #define SPYP_TRAIT_STRUCTS 16u // has a parameter that is a struct or an array of structs, or has one in it
-#define SPYP_TRAIT_PAIRS 32u // has a parameter that is a DifferentialPair<T>
+#define SPYP_TRAIT_PAIRS 32u // has a parameter that is or holds a DifferentialPair<T>
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
 // The first declaration of the function; NULL: reflection does not know it. Enters the device.

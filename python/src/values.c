@@ -475,8 +475,11 @@ static bool spyp_has_pointers(const spy_type_info *info, int depth) {
     return found || (info->kind == SPY_TYPE_ARRAY && spyp_has_pointers(info->element, depth + 1));
 }
 
-static bool spyp_is_pair_type(const spy_type_info *info) {
-    return info && info->name && strncmp(info->name, "DifferentialPair<", 17) == 0;
+static bool spyp_has_pairs(const spy_type_info *info, int depth) {
+    bool found = info && info->name && strncmp(info->name, "DifferentialPair<", 17) == 0;
+    if (!info || depth == 16) return found;
+    for (uint32_t i = 0; !found && i < info->field_count; i++) found = spyp_has_pairs(info->fields[i].type, depth + 1);
+    return found || (info->kind == SPY_TYPE_ARRAY && spyp_has_pairs(info->element, depth + 1));
 }
 
 const spy_decl *spyp_declared(spyp_function *f) {
@@ -510,6 +513,7 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
     for (; decl; decl = spy_next_overload(decl)) {
         if (decl->flags & SPY_DECL_MUTATING) f->traits |= SPYP_TRAIT_CHANGES;
         if (decl->kind == SPY_DECL_METHOD && decl->parent && spyp_has_pointers(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
+        if (decl->kind == SPY_DECL_METHOD && decl->parent && spyp_has_pairs(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_PAIRS;
         if (decl->kind == SPY_DECL_METHOD) f->traits |= SPYP_TRAIT_STRUCTS;
         for (uint32_t i = 0; i < decl->child_count; i++) {
             if (decl->children[i].kind != SPY_DECL_PARAMETER) continue;
@@ -517,7 +521,7 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
             if (spyp_has_structs(decl->children[i].type)) f->traits |= SPYP_TRAIT_STRUCTS;
             if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;
             if (spyp_has_pointers(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
-            if (spyp_is_pair_type(decl->children[i].type)) f->traits |= SPYP_TRAIT_PAIRS;
+            if (spyp_has_pairs(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_PAIRS;
         }
     }
     return f->traits & trait;

@@ -1106,6 +1106,58 @@ def test_pair_parameters(device, load):
         m.held(other, 2.0)
 
 
+PAIRS_INSIDE = """
+struct Lamp : IDifferentiable { float3 color; float power; int id; };
+struct Mixed { DifferentialPair<float> p; float3 k; float sum() { return p.p * 10 + p.d; } };
+struct Outer { Mixed m; DifferentialPair<Lamp> l; DifferentialPair<float> q[2]; };
+float of_mixed(Mixed m) { return m.sum() + m.k.y; }
+void scale_mixed(inout Mixed m, float s) { m.p = diffPair(m.p.p * s, m.p.d + s); m.k *= s; }
+float of_outer(Outer o) { return of_mixed(o.m) + 100 * o.l.d.power + 1000 * o.l.p.color.y + 10000 * o.q[1].d; }
+int size<T : IDifferentiable>(DifferentialPair<T> p) { return sizeof(T); }
+float dot_all<let N : int>(DifferentialPair<vector<float, N>> p) { return dot(p.p, p.d); }
+"""
+
+
+def test_pairs_in_structs(device, load):
+    """B5: a DifferentialPair<T> in a struct, from nested dicts of pairs, dicts and tensors with gradients."""
+    m = load(PAIRS_INSIDE)
+    x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32)).with_grads()
+    x.grad_out.copy_from_numpy(np.array([4, 5, 6], np.float32))
+    k = spy.Tensor.from_numpy(device, np.arange(9, dtype=np.float32).reshape(3, 3))
+    assert m.of_mixed({"p": spy.DiffPair(3.0, 4.0), "k": [5, 6, 7]}) == 40
+    assert m.of_mixed({"p": {"primal": 3.0, "grad": 4.0}, "k": spy.float3(5, 6, 7)}) == 40
+    assert m.of_mixed({"p": {"d": 3.0, "p": 4.0}, "k": [5, 6, 7]}) == 49
+    assert m.of_mixed({"p": x, "k": k}, _result="numpy").tolist() == [15, 29, 43]
+    assert m.Mixed.sum({"p": spy.DiffPair(3.0, 4.0), "k": [5, 6, 7]}) == 34
+    lamp = {"p": {"color": [1, 2, 3], "power": 1, "id": 2}, "d": {"color": [4, 5, 6], "power": 7}}
+    outer = {"m": {"p": x, "k": k}, "l": lamp, "q": [spy.DiffPair(1.0, 2.0), {"p": 3.0, "d": 4.0}]}
+    assert m.of_outer(outer, _result="numpy").tolist() == [42715, 42729, 42743]
+    m.scale_mixed({"p": x, "k": k}, 2.0)
+    assert x.to_numpy().tolist() == [2, 4, 6] and x.grad_out.to_numpy().tolist() == [6, 7, 8]
+    assert k.to_numpy()[2].tolist() == [12, 14, 16]
+    with pytest.raises(TypeError, match=r"'m.p'.*DifferentialPair<float>.*float number.*DiffPair"):
+        m.of_mixed({"p": 3.0, "k": [5, 6, 7]})
+    with pytest.raises(Exception, match=r"'Mixed'.*DifferentialPair.*give its fields one by one"):
+        spy.Tensor.empty(device, (3,), m.Mixed)
+
+
+def test_generic_pairs(device, load):
+    """B5: the T of a DifferentialPair<T> parameter comes from the argument, as other generic parameters do."""
+    m = load(PAIRS_INSIDE)
+    x = spy.Tensor.from_numpy(device, np.array([[1, 2, 3]] * 2, np.float32)).with_grads()
+    x.grad_out.copy_from_numpy(np.array([[4, 5, 6]] * 2, np.float32))
+    assert m.size(spy.DiffPair(3.0, 4.0)) == 4
+    assert m.size({"primal": spy.float3(1, 2, 3), "grad": spy.float3(1, 2, 3)}) == 12
+    assert m.size({"p": 1.0, "d": 2.0}) == 4
+    assert m.size(x, _result="numpy").tolist() == [[4] * 3] * 2
+    assert m.dot_all(x, _result="numpy").tolist() == [32, 32]
+    assert m["size<float3>"](x, _result="numpy").tolist() == [12, 12]
+    with pytest.raises(TypeError, match=r"'p'.*DifferentialPair<T>.*float number.*DiffPair"):
+        m.size(3.0)
+    with pytest.raises(TypeError, match=r"'p'.*DifferentialPair<T>.*size<float>"):
+        m.size(spy.DiffPair(3, 4))
+
+
 def test_nested_kinds_in_imports(device, tmp_path):
     """C9: a call of a function of the other kind, in an imported module, is refused by name in each mode."""
     (tmp_path / "nested_parts.slang").write_text("""

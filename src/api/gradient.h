@@ -37,7 +37,8 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 // forward mode it is the other way round, and outputs are written. Calls that compute no gradients take the value alone. Two
 // tensors have the same shape. The list must stay alive until the call.
 // A parameter of type DifferentialPair<T> takes both in a call that computes no gradients. It also takes a tensor with a gradient, or
-// a struct with the fields p (the value) and d (its gradient); an inout or out one writes both.
+// a struct with the fields p (the value) and d (its gradient); an inout or out one writes both. So does a field of that type, in a
+// struct that is given by its fields, and the T of a generic function comes from the value.
 // spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair);

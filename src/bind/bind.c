@@ -398,6 +398,13 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
     return true;
 }
 
+SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
+    static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } }; // Slang's words, and Python's
+    uint32_t part = 0;
+    while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
+    return part;
+}
+
 // The value's fields to those of a type.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -416,10 +423,8 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
         uint32_t f = position;
-        if (field_name && spyi_type_is_pair(type)) { // in Python's words, too
-            if (strcmp(field_name, "primal") == 0) field_name = "p";
-            if (strcmp(field_name, "grad") == 0) field_name = "d";
-        }
+        if (field_name && spyi_type_is_pair(type) && spyi_part_of_pair(field_name) < 2)
+            field_name = fields[spyi_part_of_pair(field_name)].name;
         if (!field_name || !field_name[0]) position++;
         else
             for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
@@ -470,10 +475,9 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
-// DifferentialPair<T> with fields: p of type T, d of type T.Differential. Others: as they are.
-static const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
+SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
     spyi_field fields[2];
-    if (!spyi_type_is_pair(type) || type->field_count) return type;
+    if (type->field_count) return type;
     spyi_text name = { NULL, 0, 0 };
     const char *begin = strchr(type->name, '<') + 1, *end = strrchr(type->name, '>');
     spyi_text_add_n(&name, begin, end > begin ? (size_t)(end - begin) : 0);
@@ -495,11 +499,16 @@ static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_valu
     return out ? written : read;
 }
 
+SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type) {
+    return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                   "'%s': expected an argument of a function to be differentiated, but %s holds a "
+                   "gradient already: call the function itself",
+                   path, type->display);
+}
+
 // A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
 static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                            const char *path, bool in, bool out, int32_t *node_out) {
-    static const char *const takes =
-        "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d";
     const spyi_value *v = &a->values->items[index];
     uint32_t parts[2] = { index, 0 };
     int32_t children[2] = { -1, -1 };
@@ -514,7 +523,7 @@ static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *typ
                            "spy_arg_diff_pair with the one that is meant",
                            path);
     }
-    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, takes);
+    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, SPYI_PAIR_TAKES);
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (int f = 0; f < 2; f++) {
@@ -536,10 +545,12 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     uint32_t pair = a->pair;
     a->pair = 0;
     if (spyi_type_is_pair(type)) {
-        if (a->bound.mode)
+        type = spyi_pair_with_fields(a, type);
+        if (a->bound.mode) return spyi_no_derived_pair(a, path, type);
+        if (a->whole || a->bound.shader)
             return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                           "'%s': expected an argument of a function to be differentiated, but %s holds a "
-                           "gradient already: call the function itself",
+                           "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
+                           "take the value and its gradient as two",
                            path, type->display);
         if (v->kind != SPY_ARG_STRUCT || !type->field_count)
             return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
@@ -569,6 +580,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
                              : takes                      ? takes
+                             : type->field_count && spyi_type_holds_pair(type)
+                                 ? "; it holds a DifferentialPair, whose layout in memory is not known: "
+                                   "give its fields one by one"
                                                           : "; this kind of parameter cannot be passed");
     }
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
@@ -765,7 +779,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         bool is_result = i == given;
         const spyi_param *p = is_result ? NULL : &signature->params[i];
         const char *name = is_result ? "_result" : p->name;
-        const spyi_type *type = spyi_pair_with_fields(a, is_result ? signature->result : types[i]);
+        const spyi_type *type = is_result ? signature->result : types[i];
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");

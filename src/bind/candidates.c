@@ -27,8 +27,8 @@ enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_type_is_pair(type) &&
-           !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element &&
+           !spyi_type_is_pair(type) && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -45,7 +45,6 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
 // `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
-    if (v->kind == SPY_ARG_PAIR) v++; // its value comes first
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
     if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
@@ -68,6 +67,38 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
+// A DifferentialPair<T> whose T is generic.
+static bool spyi_is_open_pair(spyi_attempt *a, const spyi_type *type) {
+    return spyi_type_is_pair(type) && !spyi_pair_with_fields(a, type)->field_count;
+}
+
+// The number of the value that tells the type of an open parameter: of a value with its gradient the value.
+static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, const spyi_type *type) {
+    const spyi_value *v = &values->items[index];
+    if (v->kind == SPY_ARG_PAIR) return index + 1;
+    if (v->kind != SPY_ARG_STRUCT || !spyi_type_is_pair(type)) return index;
+    uint32_t child = index + 1, position = 0;
+    for (uint32_t i = 0; i < v->child_count; i++, child = spyi_value_end(values->items, child)) {
+        const char *name = values->items[child].name;
+        uint32_t part = name && name[0] ? spyi_part_of_pair(name) : position++;
+        if (part == 0) return child;
+    }
+    return index;
+}
+
+// The view of a value for an open parameter of that type: a DifferentialPair of the view if it is one.
+static const spyi_type *spyi_open_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v,
+                                       uint32_t consumed, uint32_t form) {
+    const spyi_type *view = spyi_view_type(a, v, consumed, form);
+    if (!view || !spyi_type_is_pair(type)) return view;
+    if (form >= 3) return NULL; // tensors as a whole have no differential
+    spyi_text name = { NULL, 0, 0 };
+    spyi_text_add(&name, "DifferentialPair<%s>", view->name);
+    const spyi_type *pair = spyi_unit_find_type(a->unit, spyi_text_str(&name));
+    spyi_text_free(&name);
+    return pair && !spyi_is_open_pair(a, pair) ? pair : NULL;
+}
+
 // Slang takes a number for a vector of any length as one of length 1.
 static bool spyi_is_single(const spyi_leaf *leaf) {
     return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
@@ -76,7 +107,7 @@ static bool spyi_is_single(const spyi_leaf *leaf) {
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
-                           uint32_t given) {
+                           const bool *fixed, uint32_t given) {
     spyi_signature signature;
     memset(&signature, 0, sizeof signature);
     int chosen = 0;
@@ -89,14 +120,13 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     spyi_bound_reset(a);
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
     for (uint32_t p = 0; good && p < given; p++)
-        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER && !spyi_type_is_pair(signature.params[p].type))
+            a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++) {
-            uint32_t value = (uint32_t)of_param[p];
-            if (a->values->items[value].kind == SPY_ARG_PAIR) value++; // its value comes first
+            uint32_t value = spyi_telling_value(a->values, (uint32_t)of_param[p], open->params[p].type);
             if (a->bound.leaves[i].value == value && a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
-                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[value].type &&
-                !a->values->items[value].cast)
+                !fixed[p] && a->values->items[value].type && !a->values->items[value].cast)
                 good = good && a->bound.leaves[i].consumed == consumed[p] &&
                        !spyi_is_single(&a->bound.leaves[i]);
         }
@@ -109,7 +139,9 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
 // Names the open parameters and what they got.
 static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int32_t *of_param) {
     spyi_text text = { NULL, 0, 0 };
+    bool pairs = false;
     for (uint32_t p = 0; p < open->param_count; p++) {
+        pairs = pairs || (of_param[p] >= 0 && spyi_is_open_pair(a, open->params[p].type));
         if (open->params[p].type->kind != SPYI_TYPE_OTHER || of_param[p] < 0) continue;
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
@@ -117,8 +149,10 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)",
-            spyi_text_str(&text));
+            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)%s%s%s",
+            spyi_text_str(&text),
+            pairs ? "; if one should, find the function by its generic arguments: '" : "",
+            pairs ? a->function->name : "", pairs ? "<float>', say" : "");
     spyi_text_free(&text);
 }
 
@@ -144,12 +178,14 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     if (p == q->given) {
         if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
         return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
-                              q->given);
+                              q->fixed, q->given);
     }
-    const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
+    const spyi_values *values = q->attempt->values;
+    const spyi_type *type = q->open->params[p].type;
+    const spyi_value *v = &values->items[spyi_telling_value(values, (uint32_t)q->of_param[p], type)];
     for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
         for (uint32_t form = 0; form < SPYI_VIEW_FORMS && q->queries < SPYI_MOST_QUERIES; form++) {
-            q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
+            q->views[p] = spyi_open_view(q->attempt, type, v, consumed, form);
             q->consumed[p] = consumed;
             if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
         }
@@ -199,14 +235,20 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     bool found = false, possible = q.views && q.consumed && q.fixed;
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
-        const spyi_value *v = &a->values->items[of_param[p]];
-        if (!spyi_is_open(open->params[p].type)) {
-            q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
+        const spyi_type *type = open->params[p].type;
+        const spyi_value *whole = &a->values->items[of_param[p]],
+                         *v = &a->values->items[spyi_telling_value(a->values, (uint32_t)of_param[p], type)];
+        bool pair = spyi_is_open_pair(a, type);
+        if (!spyi_is_open(type) && !pair) {
+            q.views[p] = spyi_fixed_view(a, type, whole);
             q.fixed[p] = true;
+        } else if (pair && a->bound.mode) {
+            possible = spyi_no_derived_pair(a, open->params[p].name, type);
+        } else if (pair && whole == v && !v->grads[0] && !v->grads[1]) {
+            possible = spyi_mismatch(a, open->params[p].name, type, v, SPYI_PAIR_TAKES);
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no_view(a, &open->params[p], v);
         } else {
-            if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
         }
     }

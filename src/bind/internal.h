@@ -43,6 +43,14 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 // Binds parameters and result once every parameter type is known.
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result);
+#define SPYI_PAIR_TAKES                                                                                      \
+    "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
+// DifferentialPair<T> with fields: p of type T, d of type T.Differential. As it is when T is not known.
+SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type);
+// The part of a DifferentialPair that the field of an argument is for: 0 its value, 1 its gradient, 2 none.
+SPYI_FN uint32_t spyi_part_of_pair(const char *name);
+// Refuses a DifferentialPair in a call that computes gradients.
+SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
 
 // gradient.c, for calls that compute gradients
 // An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.

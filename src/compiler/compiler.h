@@ -122,7 +122,7 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
-    bool takes_pairs; // some parameter is a DifferentialPair<T>: calls look at the gradients of their tensors
+    bool takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or

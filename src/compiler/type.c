@@ -370,12 +370,21 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
 }
 
 bool spyi_type_is_pair(const spyi_type *type) {
-    bool known = type->kind == SPYI_TYPE_OTHER || (type->kind == SPYI_TYPE_STRUCT && !type->field_count);
-    return known && strncmp(type->name, "DifferentialPair<", 17) == 0;
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DifferentialPair<", 17) == 0 &&
+           type->name[strlen(type->name) - 1] == '>'; // an array of them ends in ']'
+}
+
+bool spyi_type_holds_pair(const spyi_type *type) {
+    bool holds =
+        spyi_type_is_pair(type) || (type->kind == SPYI_TYPE_ARRAY && spyi_type_holds_pair(type->element));
+    for (uint32_t i = 0; i < type->field_count && !holds; ++i)
+        holds = spyi_type_holds_pair(type->fields[i].type);
+    return holds;
 }
 
 bool spyi_type_is_bound_array(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[' &&
+           !spyi_type_holds_pair(type->fields[0].type);
 }
 
 const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element) {

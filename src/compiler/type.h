@@ -70,10 +70,13 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
                                           uint32_t count);
 // DifferentialPair<T>. Reflection lists no fields of it; binding gives it "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
-// An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
+// Whether it is one, or a struct or an array with one inside.
+SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
+// An array of buffers, or of what holds a DifferentialPair, which is given like such a struct: with fields "[0]", "[1]"
+// and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type);
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers
 // The same without a size, of what the caller gives: with one field "[]", which stands for all. The elements are buffers, or
 // ConstantBuffers, which then are types without parts, as each is given by a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);

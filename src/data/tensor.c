@@ -212,8 +212,12 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
-                  "and structs of these)",
-                  function, type);
+                  "and structs of these)%s",
+                  function, type,
+                  spyi_type_is_pair(found) ? "; for a DifferentialPair, give a tensor with a gradient"
+                  : spyi_type_holds_pair(found)
+                      ? "; it holds a DifferentialPair: give its fields one by one, as a struct of tensors"
+                      : "");
         found = NULL;
     }
     return found;

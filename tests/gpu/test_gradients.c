@@ -1511,6 +1511,192 @@ static void test_pair_parameters(void **state) {
     free(numbers);
 }
 
+static const char pairs_source[] =
+    "struct Light : IDifferentiable { float3 color; float power; int id; };\n"
+    "struct Mixed { DifferentialPair<float> p; float3 k; };\n"
+    "struct Deep { Mixed m; int i; DifferentialPair<Light> l; };\n"
+    "struct Outer { Mixed m; DifferentialPair<float> q[2]; };\n"
+    "struct Only { DifferentialPair<float> p; float get() { return p.p * 10 + p.d; } [mutating] void set(float x) { p = diffPair(x, p.p); } };\n"
+    "float of_mixed(Mixed m) { return m.p.p * 10 + m.p.d + m.k.y; }\n"
+    "float of_only(Only o) { return o.get(); }\n"
+    "void scale_mixed(inout Mixed m, float s) { m.p = diffPair(m.p.p * s, m.p.d + s); m.k *= s; }\n"
+    "void begin_mixed(float s, out Mixed m) { m.p = diffPair(s, 2 * s); m.k = float3(1, 2, 3) * s; }\n"
+    "Mixed make_mixed(float s) { Mixed m; begin_mixed(s, m); return m; }\n"
+    "float of_deep(Deep d) { return of_mixed(d.m) + d.i * d.l.p.color.y * d.l.d.color.z + d.l.d.power + d.l.p.id; }\n"
+    "void turn_deep(inout Outer d) { d.m.p = diffPair(d.m.p.d, d.m.p.p); d.q[1] = d.m.p; }\n"
+    "float of_two(Mixed m[2]) { return of_mixed(m[0]) + 1000 * of_mixed(m[1]); }\n"
+    "float of_pairs(DifferentialPair<float> p[2]) { return p[0].p * 10 + p[0].d + 1000 * (p[1].p * 10 + p[1].d); }\n"
+    "[Differentiable] float beside(float x, no_diff Only o) { return x * 2; }\n"
+    "float of_buffer(ConstantBuffer<Mixed> m) { return of_mixed(m); }\n"
+    "[shader(\"compute\")] [numthreads(1, 1, 1)] void shade(uniform DifferentialPair<float> p, uniform RWStructuredBuffer<float> o) { o[0] = p.p * 10 + p.d; }\n";
+
+#define PAIR(name, value, gradient) spy_arg_diff_pair(name, SPY_ARGS(value, gradient))
+#define FLOATS(name, ...) spy_arg_array(name, SPY_FLOAT32, SPY_SHAPE(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), ((float[]){ __VA_ARGS__ }))
+
+static void test_pairs_in_structs(void **state) {
+    NEEDS_DEVICE();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "pairs", pairs_source));
+    spy_function *of_mixed = MADE(spy_function, spy_find_function(m, "of_mixed")), *scale = MADE(spy_function, spy_find_function(m, "scale_mixed"));
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *k = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3, 3), (float[]){ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, false),
+               *out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    OK(spy_tensor_write(spy_tensor_grad(x), (float[]){ 7, 8, 9 }, 3 * sizeof(float)));
+    float one = 0;
+    // numbers: a pair, fields
+    OK(spy_call(of_mixed, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)), FLOATS("k", 5, 6, 7))), spy_out_f32("_result", &one))));
+    assert_float_equal(one, 40, 0);
+    OK(spy_call(of_mixed, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(FLOATS("k", 5, 7, 7), spy_arg_struct("p", SPY_ARGS(spy_arg_f32("d", 5), spy_arg_f32("p", 2))))), spy_out_f32("_result", &one))));
+    assert_float_equal(one, 32, 0);
+    // tensors with gradients, beside tensors
+    OK(spy_call(of_mixed, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(spy_arg_tensor("p", x), spy_arg_tensor("k", k))), spy_arg_tensor("_result", out))));
+    HOLDS(out, 19, 33, 47);
+    OK(spy_call(scale, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(spy_arg_tensor("p", x), spy_arg_tensor("k", k))), spy_arg_f32("s", 2))));
+    HOLDS(x, 2, 4, 6);
+    HOLDS(spy_tensor_grad(x), 9, 10, 11);
+    HOLDS(k, 2, 4, 6, 8, 10, 12, 14, 16, 18);
+    // what comes back
+    float p = 3, d = 4, three[3] = { 1, 2, 3 };
+    OK(spy_call(scale, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(PAIR("p", spy_inout_f32(NULL, &p), spy_inout_f32(NULL, &d)), spy_inout_array("k", SPY_FLOAT32, SPY_SHAPE(3), three))), spy_arg_f32("s", 5))));
+    assert_float_equal(p, 15, 0);
+    assert_float_equal(d, 9, 0);
+    assert_float_equal(three[2], 15, 0);
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "begin_mixed")), SPY_ARGS(spy_arg_tensor("s", out), spy_arg_struct("m", SPY_ARGS(spy_arg_tensor("p", x), spy_arg_tensor("k", k))))));
+    HOLDS(x, 19, 33, 47);
+    HOLDS(spy_tensor_grad(x), 38, 66, 94);
+    HOLDS(k, 19, 38, 57, 33, 66, 99, 47, 94, 141);
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "make_mixed")), SPY_ARGS(spy_arg_f32("s", 3), spy_arg_struct("_result", SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_out_f32("p", &p), spy_out_f32("d", &d))), spy_out_array("k", SPY_FLOAT32, SPY_SHAPE(3), three))))));
+    assert_float_equal(p, 3, 0);
+    assert_float_equal(d, 6, 0);
+    assert_float_equal(three[1], 6, 0);
+    // structs in structs, pairs of structs, many (wide kernels)
+    enum { MANY = 1003 };
+    float *numbers = wave(MANY);
+    double want[MANY];
+    spy_tensor *many = floats(SPY_SHAPE(MANY), numbers), *results = typed(SPY_FLOAT32, NULL, SPY_SHAPE(MANY), NULL, false);
+    OK(spy_tensor_write(spy_tensor_grad(many), numbers, MANY * sizeof(float)));
+    spy_arg light[] = { FLOATS("color", 1, 2, 3), spy_arg_f32("power", 4), spy_arg_i32("id", 5) }, change[] = { FLOATS("color", 6, 7, 8), spy_arg_f32("power", 9) };
+    spy_arg parts[] = { spy_arg_struct("p", (spy_args){ light, 3 }), spy_arg_struct("d", (spy_args){ change, 2 }) };
+    spy_arg mixed[] = { spy_arg_tensor("p", many), FLOATS("k", 0, 1, 0) };
+    spy_arg deep[] = { spy_arg_struct("m", (spy_args){ mixed, 2 }), spy_arg_i32("i", 3), spy_arg_struct("l", (spy_args){ parts, 2 }) };
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "of_deep")), SPY_ARGS(spy_arg_struct("d", (spy_args){ deep, 3 }), spy_arg_tensor("_result", results))));
+    for (int i = 0; i < MANY; i++) want[i] = 11 * (double)numbers[i] + 1 + 3 * 2 * 8 + 9 + 5;
+    HOLDS_ALL(results, want, MANY);
+    spy_arg second[] = { PAIR("p", spy_arg_f32(NULL, 1), spy_arg_f32(NULL, 2)), FLOATS("k", 0, 3, 0) };
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "of_two")), SPY_ARGS(spy_arg_struct("m", SPY_ARGS(spy_arg_struct(NULL, (spy_args){ mixed, 2 }), spy_arg_struct(NULL, (spy_args){ second, 2 }))), spy_arg_tensor("_result", results))));
+    for (int i = 0; i < MANY; i++) want[i] = 11 * (double)numbers[i] + 1 + 15000;
+    HOLDS_ALL(results, want, MANY);
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "of_pairs")), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_tensor(NULL, many), PAIR(NULL, spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)))), spy_arg_tensor("_result", results))));
+    for (int i = 0; i < MANY; i++) want[i] = 11 * (double)numbers[i] + 34000;
+    HOLDS_ALL(results, want, MANY);
+    // methods, on a struct that is nothing but a pair
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "of_only")), SPY_ARGS(spy_arg_struct("o", SPY_ARGS(spy_arg_tensor("p", many))), spy_arg_tensor("_result", results))));
+    for (int i = 0; i < MANY; i++) want[i] = 11 * (double)numbers[i];
+    HOLDS_ALL(results, want, MANY);
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "Only.get")), SPY_ARGS(spy_arg_struct("this", SPY_ARGS(PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)))), spy_out_f32("_result", &one))));
+    assert_float_equal(one, 34, 0);
+    p = 3, d = 4;
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "Only.set")), SPY_ARGS(spy_arg_struct("this", SPY_ARGS(PAIR("p", spy_inout_f32(NULL, &p), spy_inout_f32(NULL, &d)))), spy_arg_f32("x", 8))));
+    assert_float_equal(p, 8, 0);
+    assert_float_equal(d, 3, 0);
+    // inout, by fields at all depths
+    spy_tensor *u = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *v = floats(SPY_SHAPE(3), (float[]){ 4, 5, 6 });
+    OK(spy_tensor_write(spy_tensor_grad(u), (float[]){ 7, 8, 9 }, 3 * sizeof(float)));
+    spy_arg inner[] = { spy_arg_tensor("p", u), spy_arg_tensor("k", k) }, pair_of_out[] = { spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, v) };
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "turn_deep")), SPY_ARGS(spy_arg_struct("d", SPY_ARGS(spy_arg_struct("m", (spy_args){ inner, 2 }), spy_arg_struct("q", (spy_args){ pair_of_out, 2 }))))));
+    HOLDS(u, 7, 8, 9);
+    HOLDS(spy_tensor_grad(u), 1, 2, 3);
+    HOLDS(v, 7, 8, 9);
+    HOLDS(spy_tensor_grad(v), 1, 2, 3);
+    HOLDS(x, 19, 33, 47);
+    // what does not fit
+    spy_tensor *plain = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(of_mixed, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(spy_arg_tensor("p", plain), spy_arg_tensor("k", k))), spy_arg_tensor("_result", out))), "'m.p'", "expected DifferentialPair<float>", "a value with its gradient");
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_backward(MADE(spy_function, spy_find_function(m, "beside")), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_struct("o", SPY_ARGS(spy_arg_tensor("p", x))), spy_arg_tensor("_result", v))), "'o.p'", "DifferentialPair<float>");
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call(MADE(spy_function, spy_find_function(m, "of_buffer")), SPY_ARGS(spy_arg_struct("m", (spy_args){ mixed, 2 }), spy_out_f32("_result", &one))), "'m.p'", "DifferentialPair<float>", "two");
+    spy_uint3 threads = { 1, 1, 1 };
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_dispatch(MADE(spy_function, spy_find_function(m, "shade")), threads, SPY_ARGS(PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)), spy_arg_tensor("o", out)), NULL), "'p'", "DifferentialPair<float>", "two");
+    // Slang's reflection tells nothing of a pair's layout, so no memory can hold such a struct
+    spy_tensor_desc structs = { .module = m, .type = "Mixed", .shape = SPY_SHAPE(3) }, pairs = { .module = m, .type = "DifferentialPair<float>", .shape = SPY_SHAPE(3) };
+    assert_null(spy_create_tensor(gpu_device, &structs));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "'Mixed'", "DifferentialPair", "give its fields one by one");
+    assert_null(spy_create_tensor(gpu_device, &pairs));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "'DifferentialPair<float>'", "tensor with a gradient");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(of_mixed, SPY_ARGS(spy_arg_tensor("m", k), spy_out_f32("_result", &one))), "'m'", "expected Mixed", "give its fields one by one");
+    float bytes[5] = { 1, 2, 3, 4, 5 };
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(of_mixed, SPY_ARGS(spy_arg_data("m", bytes, sizeof bytes), spy_out_f32("_result", &one))), "'m'", "expected Mixed", "give its fields one by one");
+    RELEASE(x, k, out, many, results, u, v, plain);
+    free(numbers);
+    spy_release_module(m);
+}
+
+static void test_generic_pairs(void **state) {
+    NEEDS_DEVICE();
+    static const char text[] =
+        "struct Light : IDifferentiable { float3 color; float power; int id; };\n"
+        "struct Plain { float a; };\n"
+        "interface IBright { float bright(); };\n"
+        "extension Light : IBright { float bright() { return color.y * 10 + id; } };\n"
+        "float of_any<T : IDifferentiable>(DifferentialPair<T> p) { return sizeof(T); }\n"
+        "float bright<T : IDifferentiable & IBright>(DifferentialPair<T> p, int times) { return p.p.bright() * times; }\n"
+        "float both<T : IDifferentiable, U : IDifferentiable>(DifferentialPair<T> p, DifferentialPair<U> q) { return sizeof(T) * 100 + sizeof(U); }\n"
+        "float same<T : IDifferentiable>(DifferentialPair<T> p, T x) { return sizeof(T); }\n"
+        "float of_vector<let N : int>(DifferentialPair<vector<float, N>> p) { float sum = 0; for (int i = 0; i < N; i++) sum += p.p[i] * 10 + p.d[i]; return sum; }\n"
+        "float beside<T : IDifferentiable>(T t, DifferentialPair<float3> p) { return p.p.x * 10 + p.d.z; }\n"
+        "void turn<T : IDifferentiable>(inout DifferentialPair<T> p, T x) { p = DifferentialPair<T>(x, p.d); }\n"
+        "float nearer<T : IDifferentiable>(DifferentialPair<T> p) { return 1; }\n"
+        "float nearer(DifferentialPair<float> p) { return 2; }\n";
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "generic_pairs", text));
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false), *plain = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    OK(spy_tensor_write(spy_tensor_grad(x), (float[]){ 7, 8, 9 }, 3 * sizeof(float)));
+    float one = 0, p = 3, d = 4;
+#define NAMED(name) MADE(spy_function, spy_find_function(m, name))
+#define GIVES(want, name, ...)                                                                                \
+    do {                                                                                                      \
+        OK(spy_call(NAMED(name), SPY_ARGS(__VA_ARGS__, spy_out_f32("_result", &one))));                       \
+        assert_float_equal(one, want, 0);                                                                     \
+    } while (0)
+    // from a pair, from a tensor with its gradient, from fields
+    GIVES(4, "of_any", PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)));
+    GIVES(8, "of_any", PAIR("p", spy_arg_f64(NULL, 3), spy_arg_f64(NULL, 4)));
+    GIVES(4, "of_any", spy_arg_struct("p", SPY_ARGS(spy_arg_f32("d", 3), spy_arg_f32("p", 4))));
+    GIVES(4, "of_any", spy_arg_struct("p", SPY_ARGS(spy_arg_f32("grad", 3), spy_arg_f32("primal", 4))));
+    GIVES(4, "of_any<float>", PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)));
+    GIVES(408, "both", PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)), PAIR("q", spy_arg_f64(NULL, 3), spy_arg_f64(NULL, 4)));
+    GIVES(4, "same", PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)), spy_arg_f32("x", 2));
+    OK(spy_call(NAMED("of_any"), SPY_ARGS(spy_arg_tensor("p", x), spy_arg_tensor("_result", out))));
+    HOLDS(out, 4, 4, 4);
+    GIVES(2, "nearer", PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 4)));
+    GIVES(1, "nearer", PAIR("p", spy_arg_f64(NULL, 3), spy_arg_f64(NULL, 4)));
+    // vectors and structs
+    GIVES(60 + 24, "of_vector", spy_arg_tensor("p", x));
+    GIVES(19, "beside", spy_arg_f32("t", 1), spy_arg_tensor("p", x));
+    const struct { float color[3], power; int32_t id; } two[2] = { { { 1, 2, 3 }, 4, 5 }, { { 2, 3, 4 }, 5, 6 } };
+    spy_tensor_desc desc = { .module = m, .type = "Light", .shape = SPY_SHAPE(2), .data = two, .with_grad = true };
+    spy_tensor *lights = MADE(spy_tensor, spy_create_tensor(gpu_device, &desc));
+    spy_tensor *of_lights = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
+    OK(spy_call(NAMED("bright"), SPY_ARGS(spy_arg_tensor("p", lights), spy_arg_i32("times", 2), spy_arg_tensor("_result", of_lights))));
+    HOLDS(of_lights, 50, 72);
+    // what comes back
+    OK(spy_call(NAMED("turn"), SPY_ARGS(PAIR("p", spy_inout_f32(NULL, &p), spy_inout_f32(NULL, &d)), spy_arg_f32("x", 5))));
+    assert_float_equal(p, 5, 0);
+    assert_float_equal(d, 4, 0);
+    // what does not fit
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(NAMED("of_any"), SPY_ARGS(spy_arg_tensor("p", plain), spy_out_f32("_result", &one))), "'p'", "DifferentialPair<T>", "a value with its gradient");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(NAMED("of_any"), SPY_ARGS(spy_arg_f32("p", 3), spy_out_f32("_result", &one))), "'p'", "DifferentialPair<T>", "spy_arg_diff_pair");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(NAMED("of_any"), SPY_ARGS(PAIR("p", spy_arg_i32(NULL, 3), spy_arg_i32(NULL, 3)), spy_out_f32("_result", &one))), "'p'", "DifferentialPair<T>", "of_any<float>");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(NAMED("bright"), SPY_ARGS(PAIR("p", spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 3)), spy_arg_i32("times", 2), spy_out_f32("_result", &one))), "'p'", "DifferentialPair<T>", "bright<float>");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(NAMED("of_any"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", 1))), spy_arg_struct("d", SPY_ARGS(spy_arg_f32("a", 1))))), spy_out_f32("_result", &one))), "'p'", "DifferentialPair<T>");
+    // a struct that has no derivative: by its own name
+    desc.type = "Plain";
+    desc.with_grad = false;
+    desc.data = NULL;
+    spy_tensor *plains = MADE(spy_tensor, spy_create_tensor(gpu_device, &desc));
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(NAMED("of_any"), SPY_ARGS(PAIR("p", spy_arg_tensor(NULL, plains), spy_arg_tensor(NULL, plains)), spy_arg_tensor("_result", of_lights))), "'p'", "DifferentialPair<T>");
+    spy_release_tensor(plains);
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_backward(NAMED("of_any"), SPY_ARGS(spy_arg_tensor("p", x), spy_arg_tensor("_result", x))), "'p'", "DifferentialPair<T>", "call the function itself");
+    RELEASE(x, out, plain, lights, of_lights);
+    spy_release_module(m);
+}
+
 int main(void) {
     spy_device_desc desc = gpu_desc();
     gpu_device = gpu_open(&desc);
@@ -1526,7 +1712,7 @@ int main(void) {
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
         cmocka_unit_test(test_nested_loops), cmocka_unit_test(test_elements), cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
-        cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters), cmocka_unit_test(test_kinds_of_functions), cmocka_unit_test(test_nested_kinds), cmocka_unit_test(test_kinds_of_methods),
+        cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters), cmocka_unit_test(test_pairs_in_structs), cmocka_unit_test(test_generic_pairs), cmocka_unit_test(test_kinds_of_functions), cmocka_unit_test(test_nested_kinds), cmocka_unit_test(test_kinds_of_methods),
     };
     if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
