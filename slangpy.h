@@ -2058,7 +2058,8 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 // forward mode it is the other way round, and outputs are written. Calls that compute no gradients take the value alone. Two
 // tensors have the same shape. The list must stay alive until the call.
 // A parameter of type DifferentialPair<T> takes both in a call that computes no gradients. It also takes a tensor with a gradient, or
-// a struct with the fields p (the value) and d (its gradient); an inout or out one writes both.
+// a struct with the fields p (the value) and d (its gradient); an inout or out one writes both. So does a field of that type, in a
+// struct that is given by its fields, and the T of a generic function comes from the value.
 // spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
@@ -7482,10 +7483,13 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
                                           uint32_t count);
 // DifferentialPair<T>. Reflection lists no fields of it; binding gives it "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
-// An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
+// Whether it is one, or a struct or an array with one inside.
+SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
+// An array of buffers, or of what holds a DifferentialPair, which is given like such a struct: with fields "[0]", "[1]"
+// and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type);
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers
 // The same without a size, of what the caller gives: with one field "[]", which stands for all. The elements are buffers, or
 // ConstantBuffers, which then are types without parts, as each is given by a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
@@ -7634,7 +7638,7 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
-    bool takes_pairs; // some parameter is a DifferentialPair<T>: calls look at the gradients of their tensors
+    bool takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -8983,12 +8987,21 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
 }
 
 bool spyi_type_is_pair(const spyi_type *type) {
-    bool known = type->kind == SPYI_TYPE_OTHER || (type->kind == SPYI_TYPE_STRUCT && !type->field_count);
-    return known && strncmp(type->name, "DifferentialPair<", 17) == 0;
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DifferentialPair<", 17) == 0 &&
+           type->name[strlen(type->name) - 1] == '>'; // an array of them ends in ']'
+}
+
+bool spyi_type_holds_pair(const spyi_type *type) {
+    bool holds =
+        spyi_type_is_pair(type) || (type->kind == SPYI_TYPE_ARRAY && spyi_type_holds_pair(type->element));
+    for (uint32_t i = 0; i < type->field_count && !holds; ++i)
+        holds = spyi_type_holds_pair(type->fields[i].type);
+    return holds;
 }
 
 bool spyi_type_is_bound_array(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[' &&
+           !spyi_type_holds_pair(type->fields[0].type);
 }
 
 const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element) {
@@ -11781,7 +11794,9 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
-    const spyi_type *type = NULL;
+    const spyi_type *type = spyi_type_other(types, name);
+    if (spyi_type_is_pair(type)) return type; // Slang lays it out as a struct of no fields and no bytes
+    type = NULL;
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
@@ -11896,7 +11911,8 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         const spyi_type *element = spyi_sl_to_type(unit, live, inner, open);
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
-        else if (spyi_sl_is_buffer(lib, inner) && count >= 1 && count <= SPYI_MOST_SLOTS)
+        else if ((spyi_sl_is_buffer(lib, inner) || spyi_type_holds_pair(element)) && count >= 1 &&
+                 count <= SPYI_MOST_SLOTS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         else if (spyi_sl_is_unsized(unit, slang) &&
                  (spyi_sl_is_buffer(lib, inner) ||
@@ -12172,7 +12188,7 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, found, out);
     for (uint32_t i = 0; i < out->count; ++i)
         for (uint32_t p = 0; p < out->items[i].param_count; ++p)
-            out->takes_pairs = out->takes_pairs || spyi_type_is_pair(out->items[i].params[p].type);
+            out->takes_pairs = out->takes_pairs || spyi_type_holds_pair(out->items[i].params[p].type);
 }
 
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
@@ -19317,8 +19333,12 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
-                  "and structs of these)",
-                  function, type);
+                  "and structs of these)%s",
+                  function, type,
+                  spyi_type_is_pair(found) ? "; for a DifferentialPair, give a tensor with a gradient"
+                  : spyi_type_holds_pair(found)
+                      ? "; it holds a DifferentialPair: give its fields one by one, as a struct of tensors"
+                      : "");
         found = NULL;
     }
     return found;
@@ -25630,6 +25650,14 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 // Binds parameters and result once every parameter type is known.
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result);
+#define SPYI_PAIR_TAKES                                                                                      \
+    "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
+// DifferentialPair<T> with fields: p of type T, d of type T.Differential. As it is when T is not known.
+SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type);
+// The part of a DifferentialPair that the field of an argument is for: 0 its value, 1 its gradient, 2 none.
+SPYI_FN uint32_t spyi_part_of_pair(const char *name);
+// Refuses a DifferentialPair in a call that computes gradients.
+SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
 
 // gradient.c, for calls that compute gradients
 // An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
@@ -26041,6 +26069,13 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
     return true;
 }
 
+SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
+    static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } }; // Slang's words, and Python's
+    uint32_t part = 0;
+    while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
+    return part;
+}
+
 // The value's fields to those of a type.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -26059,10 +26094,8 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
         uint32_t f = position;
-        if (field_name && spyi_type_is_pair(type)) { // in Python's words, too
-            if (strcmp(field_name, "primal") == 0) field_name = "p";
-            if (strcmp(field_name, "grad") == 0) field_name = "d";
-        }
+        if (field_name && spyi_type_is_pair(type) && spyi_part_of_pair(field_name) < 2)
+            field_name = fields[spyi_part_of_pair(field_name)].name;
         if (!field_name || !field_name[0]) position++;
         else
             for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
@@ -26113,10 +26146,9 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
-// DifferentialPair<T> with fields: p of type T, d of type T.Differential. Others: as they are.
-static const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
+SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
     spyi_field fields[2];
-    if (!spyi_type_is_pair(type) || type->field_count) return type;
+    if (type->field_count) return type;
     spyi_text name = { NULL, 0, 0 };
     const char *begin = strchr(type->name, '<') + 1, *end = strrchr(type->name, '>');
     spyi_text_add_n(&name, begin, end > begin ? (size_t)(end - begin) : 0);
@@ -26138,11 +26170,16 @@ static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_valu
     return out ? written : read;
 }
 
+SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type) {
+    return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                   "'%s': expected an argument of a function to be differentiated, but %s holds a "
+                   "gradient already: call the function itself",
+                   path, type->display);
+}
+
 // A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
 static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                            const char *path, bool in, bool out, int32_t *node_out) {
-    static const char *const takes =
-        "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d";
     const spyi_value *v = &a->values->items[index];
     uint32_t parts[2] = { index, 0 };
     int32_t children[2] = { -1, -1 };
@@ -26157,7 +26194,7 @@ static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *typ
                            "spy_arg_diff_pair with the one that is meant",
                            path);
     }
-    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, takes);
+    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, SPYI_PAIR_TAKES);
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (int f = 0; f < 2; f++) {
@@ -26179,10 +26216,12 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     uint32_t pair = a->pair;
     a->pair = 0;
     if (spyi_type_is_pair(type)) {
-        if (a->bound.mode)
+        type = spyi_pair_with_fields(a, type);
+        if (a->bound.mode) return spyi_no_derived_pair(a, path, type);
+        if (a->whole || a->bound.shader)
             return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                           "'%s': expected an argument of a function to be differentiated, but %s holds a "
-                           "gradient already: call the function itself",
+                           "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
+                           "take the value and its gradient as two",
                            path, type->display);
         if (v->kind != SPY_ARG_STRUCT || !type->field_count)
             return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
@@ -26212,6 +26251,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
                              : takes                      ? takes
+                             : type->field_count && spyi_type_holds_pair(type)
+                                 ? "; it holds a DifferentialPair, whose layout in memory is not known: "
+                                   "give its fields one by one"
                                                           : "; this kind of parameter cannot be passed");
     }
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
@@ -26408,7 +26450,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         bool is_result = i == given;
         const spyi_param *p = is_result ? NULL : &signature->params[i];
         const char *name = is_result ? "_result" : p->name;
-        const spyi_type *type = spyi_pair_with_fields(a, is_result ? signature->result : types[i]);
+        const spyi_type *type = is_result ? signature->result : types[i];
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
@@ -26518,8 +26560,8 @@ enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_type_is_pair(type) &&
-           !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element &&
+           !spyi_type_is_pair(type) && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -26536,7 +26578,6 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
 // `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
-    if (v->kind == SPY_ARG_PAIR) v++; // its value comes first
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
     if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
@@ -26559,6 +26600,38 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
+// A DifferentialPair<T> whose T is generic.
+static bool spyi_is_open_pair(spyi_attempt *a, const spyi_type *type) {
+    return spyi_type_is_pair(type) && !spyi_pair_with_fields(a, type)->field_count;
+}
+
+// The number of the value that tells the type of an open parameter: of a value with its gradient the value.
+static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, const spyi_type *type) {
+    const spyi_value *v = &values->items[index];
+    if (v->kind == SPY_ARG_PAIR) return index + 1;
+    if (v->kind != SPY_ARG_STRUCT || !spyi_type_is_pair(type)) return index;
+    uint32_t child = index + 1, position = 0;
+    for (uint32_t i = 0; i < v->child_count; i++, child = spyi_value_end(values->items, child)) {
+        const char *name = values->items[child].name;
+        uint32_t part = name && name[0] ? spyi_part_of_pair(name) : position++;
+        if (part == 0) return child;
+    }
+    return index;
+}
+
+// The view of a value for an open parameter of that type: a DifferentialPair of the view if it is one.
+static const spyi_type *spyi_open_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v,
+                                       uint32_t consumed, uint32_t form) {
+    const spyi_type *view = spyi_view_type(a, v, consumed, form);
+    if (!view || !spyi_type_is_pair(type)) return view;
+    if (form >= 3) return NULL; // tensors as a whole have no differential
+    spyi_text name = { NULL, 0, 0 };
+    spyi_text_add(&name, "DifferentialPair<%s>", view->name);
+    const spyi_type *pair = spyi_unit_find_type(a->unit, spyi_text_str(&name));
+    spyi_text_free(&name);
+    return pair && !spyi_is_open_pair(a, pair) ? pair : NULL;
+}
+
 // Slang takes a number for a vector of any length as one of length 1.
 static bool spyi_is_single(const spyi_leaf *leaf) {
     return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
@@ -26567,7 +26640,7 @@ static bool spyi_is_single(const spyi_leaf *leaf) {
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
-                           uint32_t given) {
+                           const bool *fixed, uint32_t given) {
     spyi_signature signature;
     memset(&signature, 0, sizeof signature);
     int chosen = 0;
@@ -26580,14 +26653,13 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     spyi_bound_reset(a);
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
     for (uint32_t p = 0; good && p < given; p++)
-        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER && !spyi_type_is_pair(signature.params[p].type))
+            a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++) {
-            uint32_t value = (uint32_t)of_param[p];
-            if (a->values->items[value].kind == SPY_ARG_PAIR) value++; // its value comes first
+            uint32_t value = spyi_telling_value(a->values, (uint32_t)of_param[p], open->params[p].type);
             if (a->bound.leaves[i].value == value && a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
-                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[value].type &&
-                !a->values->items[value].cast)
+                !fixed[p] && a->values->items[value].type && !a->values->items[value].cast)
                 good = good && a->bound.leaves[i].consumed == consumed[p] &&
                        !spyi_is_single(&a->bound.leaves[i]);
         }
@@ -26600,7 +26672,9 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
 // Names the open parameters and what they got.
 static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int32_t *of_param) {
     spyi_text text = { NULL, 0, 0 };
+    bool pairs = false;
     for (uint32_t p = 0; p < open->param_count; p++) {
+        pairs = pairs || (of_param[p] >= 0 && spyi_is_open_pair(a, open->params[p].type));
         if (open->params[p].type->kind != SPYI_TYPE_OTHER || of_param[p] < 0) continue;
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
@@ -26608,8 +26682,10 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)",
-            spyi_text_str(&text));
+            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)%s%s%s",
+            spyi_text_str(&text),
+            pairs ? "; if one should, find the function by its generic arguments: '" : "",
+            pairs ? a->function->name : "", pairs ? "<float>', say" : "");
     spyi_text_free(&text);
 }
 
@@ -26635,12 +26711,14 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     if (p == q->given) {
         if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
         return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
-                              q->given);
+                              q->fixed, q->given);
     }
-    const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
+    const spyi_values *values = q->attempt->values;
+    const spyi_type *type = q->open->params[p].type;
+    const spyi_value *v = &values->items[spyi_telling_value(values, (uint32_t)q->of_param[p], type)];
     for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
         for (uint32_t form = 0; form < SPYI_VIEW_FORMS && q->queries < SPYI_MOST_QUERIES; form++) {
-            q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
+            q->views[p] = spyi_open_view(q->attempt, type, v, consumed, form);
             q->consumed[p] = consumed;
             if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
         }
@@ -26690,14 +26768,20 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     bool found = false, possible = q.views && q.consumed && q.fixed;
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
-        const spyi_value *v = &a->values->items[of_param[p]];
-        if (!spyi_is_open(open->params[p].type)) {
-            q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
+        const spyi_type *type = open->params[p].type;
+        const spyi_value *whole = &a->values->items[of_param[p]],
+                         *v = &a->values->items[spyi_telling_value(a->values, (uint32_t)of_param[p], type)];
+        bool pair = spyi_is_open_pair(a, type);
+        if (!spyi_is_open(type) && !pair) {
+            q.views[p] = spyi_fixed_view(a, type, whole);
             q.fixed[p] = true;
+        } else if (pair && a->bound.mode) {
+            possible = spyi_no_derived_pair(a, open->params[p].name, type);
+        } else if (pair && whole == v && !v->grads[0] && !v->grads[1]) {
+            possible = spyi_mismatch(a, open->params[p].name, type, v, SPYI_PAIR_TAKES);
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no_view(a, &open->params[p], v);
         } else {
-            if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
         }
     }
@@ -28854,43 +28938,76 @@ static void spyi_emit_index(spyi_emit_state *s) {
     spyi_emit_offsets(s, false);
 }
 
-// Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
+// The variable of a part of a DifferentialPair: "p" or "d". The pair's number in the node list makes it the only one.
+static void spyi_spell_part(const spyi_emit_state *s, uint32_t pair_index, const spyi_node *part,
+                            spyi_text *out) {
+    spyi_text_add(out, "spyi_pair_%u_%s%s", pair_index, part->name, s->suffix);
+}
+
+// The expression for a field of `parent`: a member, or a variable of its own when the parent is a DifferentialPair.
+static void spyi_spell_child(const spyi_emit_state *s, uint32_t parent_index, const char *parent,
+                             uint32_t child, spyi_text *out) {
+    const spyi_node *nodes = s->bound->nodes;
+    if (spyi_type_is_pair(nodes[parent_index].type)) spyi_spell_part(s, parent_index, &nodes[child], out);
+    else spyi_spell_field(parent, &nodes[child], out);
+}
+
+// Gives each leaf below a parameter the name of its variable. `declares`: declares the variables of the parts of pairs,
+// and with `top` the parameter's own, unless their loads or spyi_emit_pairs() do.
 static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
-                                const char *indent) {
+                                bool declares, const char *indent) {
     const spyi_node *node = &s->bound->nodes[node_index];
     bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
-    if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
+    if (top && declares && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
         s->fresh[node->leaf] = true;
-    else if (top && !pair) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
+    else if (top && declares && !pair)
+        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
     if (node->leaf >= 0) {
         free(s->lvalues[node->leaf]);
         s->lvalues[node->leaf] = spyi_strdup(lvalue);
         return;
     }
     for (uint32_t i = 0; i < node->count; i++) {
-        const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 };
-        if (pair) spyi_text_add(&field, "%s__%s", lvalue, child->name);
-        else spyi_spell_field(lvalue, child, &field);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), top && pair, indent);
+        spyi_spell_child(s, node_index, lvalue, node->first + i, &field);
+        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), pair, declares, indent);
         spyi_text_free(&field);
     }
 }
 
-// A DifferentialPair that goes in is made of its parts.
-static void spyi_emit_pair(spyi_emit_state *s, const spyi_node *node, const char *name) {
-    spyi_text_add(&s->body, "    %s %s", spyi_spell(node->type), name);
-    if (node->in) spyi_text_add(&s->body, " = diffPair(%s__p, %s__d)", name, name);
-    spyi_text_add(&s->body, ";\n");
+// The DifferentialPairs of a parameter that goes in are made of their parts, inner ones first. `top`: a variable of its
+// own, which is declared here if it is a pair.
+static void spyi_emit_pairs(spyi_emit_state *s, uint32_t node_index, const char *name, bool top) {
+    const spyi_node *node = &s->bound->nodes[node_index];
+    bool pair = spyi_type_is_pair(node->type);
+    for (uint32_t i = 0; i < node->count; i++) {
+        spyi_text field = { NULL, 0, 0 };
+        spyi_spell_child(s, node_index, name, node->first + i, &field);
+        spyi_emit_pairs(s, node->first + i, spyi_text_str(&field), pair);
+        spyi_text_free(&field);
+    }
+    if (!pair || !(top || node->in)) return;
+    spyi_text_add(&s->body, "    %s%s%s", top ? spyi_spell(node->type) : "", top ? " " : "", name);
+    for (uint32_t i = 0; i < node->count && node->in; i++) {
+        spyi_text_add(&s->body, i ? ", " : " = diffPair(");
+        spyi_spell_part(s, node_index, &s->bound->nodes[node->first + i], &s->body);
+    }
+    spyi_text_add(&s->body, node->in ? ");\n" : ";\n");
 }
 
-// One that comes back is taken apart. `declares`: its parts' variables, too.
-static void spyi_emit_pair_parts(spyi_emit_state *s, const spyi_node *node, const char *name, bool declares,
-                                 const char *indent) {
+// Those of a parameter that comes back are taken apart. `declares`: the variables of the parts are declared, too.
+static void spyi_emit_parts(spyi_emit_state *s, uint32_t node_index, const char *name, bool declares,
+                            const char *indent) {
+    const spyi_node *node = &s->bound->nodes[node_index];
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *part = &s->bound->nodes[node->first + i];
-        spyi_text_add(&s->body, "%s%s%s%s__%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
-                      declares ? " " : "", name, part->name, name, part->name);
+        spyi_text field = { NULL, 0, 0 };
+        spyi_spell_child(s, node_index, name, node->first + i, &field);
+        if (spyi_type_is_pair(node->type))
+            spyi_text_add(&s->body, "%s%s%s%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
+                          declares ? " " : "", spyi_text_str(&field), name, part->name);
+        spyi_emit_parts(s, node->first + i, spyi_text_str(&field), declares, indent);
+        spyi_text_free(&field);
     }
 }
 
@@ -28910,17 +29027,16 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
             continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, "    ");
+        spyi_emit_variables(s, p, spyi_text_str(&name), true, true, "    ");
         if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
         spyi_text_free(&name);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
     for (uint32_t p = 0; p < b->param_count; p++) {
-        if (!spyi_type_is_pair(b->nodes[p].type)) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_pair(s, &b->nodes[p], spyi_text_str(&name));
+        spyi_emit_pairs(s, p, spyi_text_str(&name), true);
         spyi_text_free(&name);
     }
 }
@@ -28934,7 +29050,7 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
         if (!b->nodes[p].out) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), false, indent);
+        spyi_emit_variables(s, p, spyi_text_str(&name), true, false, indent);
         spyi_text_free(&name);
     }
     if (b->call_info && b->rank) {
@@ -28952,7 +29068,7 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     if (b->has_result) {
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "r_result%s", s->suffix);
-        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), false, indent);
+        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), true, false, indent);
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
         spyi_text_free(&name);
     }
@@ -28960,11 +29076,11 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
     for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
         bool is_result = p == b->param_count;
-        if (!b->nodes[p].out || !spyi_type_is_pair(b->nodes[p].type)) continue;
+        if (!b->nodes[p].out) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
                       s->suffix);
-        spyi_emit_pair_parts(s, &b->nodes[p], spyi_text_str(&name), is_result, indent);
+        spyi_emit_parts(s, p, spyi_text_str(&name), is_result, indent);
         spyi_text_free(&name);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
