@@ -15,7 +15,7 @@ import slangpy as spy  # noqa: E402
 # driver follows wherever they lead, or need a device that takes its time.
 ABOUT_VULKAN = ("test_device.py", "test_cuda_context.py::test_bad_existing_handles", "test_cuda_context.py::test_empty_handles",
                 "test_kernels.py::test_no_cuda_stream", "test_reflection.py::test_layout_sizes", "test_reflection.py::test_parameters",
-                "test_logging.py::test_dump", "test_logging.py::test_environment", "test_threads.py::test_gil_during_wait",
+                "test_logging.py::test_dump", "test_logging.py::test_environment", "test_threads.py::test_gil_during_wait", "test_threads.py::test_interrupt_result",
                 "test_api.py::test_line[spy.Device.enumerate_adapters(type=spy.DeviceType.vulkan)[0].name]",
                 # stand-ins for memory of a GPU that the device cannot read
                 "test_arrays.py::test_torch_tensors_by_their_protocol[2-False]", "test_arrays.py::test_torch_tensors_by_their_protocol[2-True]",
