@@ -600,6 +600,9 @@
 // library puts this code right, too. Where it cannot, the log has a warning that names the kernel: write a loop over all
 // elements that picks one (for (int k = 0; k < 3; k++) r += k == i ? a[k] : 0), with [ForceUnroll].
 //
+// no_diff in front of a call has no effect in Slang where the function has a derivative: no_diff(f(x)) * x is differentiated
+// through f. detach(f(x)) is a constant.
+//
 // >>guide 24: frames of an engine
 //
 // An engine that records its own command buffers has the library's work recorded into them:
@@ -744,11 +747,12 @@ typedef struct spy_blocking {
     void *user_data;
 } spy_blocking;
 
-// Asked about every 50 ms while the library waits for the Slang compiler or for the driver's (vkCreateComputePipelines, NVRTC,
-// cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host memory (lavapipe compiles only when
-// the GPU comes to a kernel), on the thread that waits: true leaves the wait, and the call fails with SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself
-// (see spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a
-// Ctrl-C or a button. `func` must not call the library. Threads: as spy_log_func.
+// Asked about every 50 ms, on the thread that waits, while the library waits for the Slang compiler or for the driver's
+// (vkCreateComputePipelines, NVRTC, cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host
+// memory (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
+// SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself (see
+// spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a Ctrl-C or
+// a button. `func` must not call the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
 
 typedef struct spy_interrupt {
@@ -8524,10 +8528,13 @@ typedef struct spyi_sl_binding {
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
-// >>SPIR-V's operations that remap.c, saved.c and additions.c know
+// >>SPIR-V: the operations that remap.c, saved.c, additions.c and sparse.c know
 enum {
+    SPYI_OP_NAME = 5,
+    SPYI_OP_EXT_INST = 12,
     SPYI_OP_CAPABILITY = 17,
     SPYI_OP_TYPE_INT = 21,
+    SPYI_OP_TYPE_FLOAT = 22,
     SPYI_OP_TYPE_VECTOR = 23,
     SPYI_OP_TYPE_MATRIX = 24,
     SPYI_OP_TYPE_IMAGE = 25,
@@ -8536,8 +8543,11 @@ enum {
     SPYI_OP_TYPE_STRUCT = 30,
     SPYI_OP_TYPE_POINTER = 32,
     SPYI_OP_CONSTANT = 43,
+    SPYI_OP_CONSTANT_COMPOSITE = 44,
+    SPYI_OP_CONSTANT_NULL = 46,
     SPYI_OP_FUNCTION = 54,
     SPYI_OP_PARAMETER = 55,
+    SPYI_OP_FUNCTION_END = 56,
     SPYI_OP_CALL = 57,
     SPYI_OP_VARIABLE = 59,
     SPYI_OP_TEXEL_POINTER = 60,
@@ -8548,9 +8558,25 @@ enum {
     SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
     SPYI_OP_DECORATE = 71,
     SPYI_OP_MEMBER_DECORATE = 72,
+    SPYI_OP_SHUFFLE = 79,
+    SPYI_OP_CONSTRUCT = 80,
+    SPYI_OP_EXTRACT = 81,
+    SPYI_OP_INSERT = 82,
     SPYI_OP_COPY_OBJECT = 83,
-    SPYI_OP_PHI = 245
+    SPYI_OP_ADD = 129,
+    SPYI_OP_PHI = 245,
+    SPYI_OP_LABEL = 248,
+    SPYI_OP_BRANCH = 249,
+    SPYI_OP_SWITCH = 251,
+    SPYI_OP_RETURN = 254,
+    SPYI_OP_COPY_LOGICAL = 400
 };
+
+// The words of the instruction at word `at`; 0: the code is not whole.
+static inline size_t spyi_spirv_length(const uint32_t *words, size_t count, size_t at) {
+    size_t length = words[at] >> 16;
+    return length <= count - at ? length : 0;
+}
 
 // >>remap.c
 
@@ -15238,8 +15264,8 @@ static bool spyi_code_scan_words(spyi_code_scan *s) {
     if (!s->ids) return false;
     memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
     for (size_t i = 5; i < s->count;) {
-        uint32_t length = s->words[i] >> 16;
-        if (length == 0 || length > s->count - i) return false;
+        uint32_t length = (uint32_t)spyi_spirv_length(s->words, s->count, i);
+        if (length == 0) return false;
         spyi_code_read(s, s->words + i, length);
         i += length;
     }
@@ -15651,7 +15677,7 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
 
 // >>SPIR-V: the counters of loops whose values are saved are variables called _pc
 
-enum { SPYI_MOST_INDICES = 24, SPYI_OP_NAME = 5, SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
+enum { SPYI_MOST_INDICES = 24, SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
     uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
@@ -15849,8 +15875,8 @@ static bool spyi_saved_read(spyi_saved_code *c) {
     for (size_t i = 5, length; i < c->count; i += length) {
         const uint32_t *w = c->words + i;
         uint32_t op = w[0] & 0xffffu, id = 0;
-        length = w[0] >> 16;
-        if (length == 0 || length > c->count - i) return false;
+        length = spyi_spirv_length(c->words, c->count, i);
+        if (length == 0) return false;
         switch (op) {
         case SPYI_OP_TYPE_INT:
         case SPYI_OP_TYPE_VECTOR:
@@ -16041,24 +16067,7 @@ bool spyi_code_order_saved_text(char *body) {
 
 // >>SPIR-V
 
-enum {
-    SPYI_ADDITION_OP_NAME = 5,
-    SPYI_ADDITION_OP_EXT_INST = 12,
-    SPYI_ADDITION_OP_TYPE_FLOAT = 22,
-    SPYI_ADDITION_OP_CONSTANT_COMPOSITE = 44,
-    SPYI_ADDITION_OP_CONSTANT_NULL = 46,
-    SPYI_ADDITION_OP_FUNCTION_END = 56,
-    SPYI_ADDITION_OP_SHUFFLE = 79,
-    SPYI_ADDITION_OP_CONSTRUCT = 80,
-    SPYI_ADDITION_OP_EXTRACT = 81,
-    SPYI_ADDITION_OP_INSERT = 82,
-    SPYI_ADDITION_OP_ADD = 129,
-    SPYI_ADDITION_OP_LABEL = 248,
-    SPYI_ADDITION_OP_BRANCH = 249,
-    SPYI_ADDITION_OP_SWITCH = 251,
-    SPYI_ADDITION_OP_COPY_LOGICAL = 400,
-    SPYI_ADDITION_MOST_PARTS = 64 // members of a struct or an array that is added
-};
+enum { SPYI_ADDITION_MOST_PARTS = 64 }; // members of a struct or an array that is added
 
 typedef struct spyi_addition_id {
     uint32_t at;   // word of the instruction that defines it; 0: none that matters here
@@ -16108,10 +16117,10 @@ static bool spyi_addition_is_chain(uint32_t op) {
 
 // Instructions whose second word is a type and whose third is the id of the result.
 static bool spyi_addition_has_result(uint32_t op) {
-    return op == 1 || op == SPYI_ADDITION_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) ||
-           op == SPYI_OP_CALL || op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_addition_is_chain(op) ||
+    return op == 1 || op == SPYI_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) || op == SPYI_OP_CALL ||
+           op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_addition_is_chain(op) ||
            (op >= 77 && op <= 84) || (op >= 109 && op <= 215) || op == SPYI_OP_PHI ||
-           op == SPYI_ADDITION_OP_COPY_LOGICAL;
+           op == SPYI_OP_COPY_LOGICAL;
 }
 
 // Whether a value is the zero of a gradient. Those of arrays and structs come from a function.
@@ -16119,11 +16128,11 @@ static bool spyi_addition_is_zero(const spyi_addition_code *c, uint32_t id, uint
     uint32_t op = spyi_addition_op(c, id), type = op ? spyi_addition_op(c, spyi_addition_word(c, id, 1)) : 0;
     if (op != SPYI_OP_CALL && (type == SPYI_OP_TYPE_ARRAY || type == SPYI_OP_TYPE_STRUCT)) return false;
     switch (op) {
-    case SPYI_ADDITION_OP_CONSTANT_NULL: return true;
+    case SPYI_OP_CONSTANT_NULL: return true;
     case SPYI_OP_CALL: return spyi_addition_length(c, id) == 4 && c->ids[spyi_addition_word(c, id, 3)].zero;
     case SPYI_OP_CONSTANT:
-    case SPYI_ADDITION_OP_CONSTANT_COMPOSITE:
-    case SPYI_ADDITION_OP_CONSTRUCT: break;
+    case SPYI_OP_CONSTANT_COMPOSITE:
+    case SPYI_OP_CONSTRUCT: break;
     default: return false;
     }
     for (uint32_t i = 3; i < spyi_addition_length(c, id); i++) {
@@ -16158,16 +16167,16 @@ static bool spyi_addition_read(spyi_addition_code *c) {
     for (size_t i = 5, length; i < c->count; i += length) {
         const uint32_t *w = c->words + i;
         uint32_t op = w[0] & 0xffffu, id = 0;
-        length = w[0] >> 16;
-        if (length == 0 || length > c->count - i) return false;
+        length = spyi_spirv_length(c->words, c->count, i);
+        if (length == 0) return false;
         if (op >= 19 && op <= 39 && length > 1) id = w[1];
         else if (spyi_addition_has_result(op) && length > 2) id = w[2];
         if (id >= c->bound) return false;
-        bool one = op == SPYI_OP_STORE || op == SPYI_OP_COPY_MEMORY || op == SPYI_ADDITION_OP_LABEL;
-        if (one && (length < 2 || w[1] >= c->bound ||
-                    (op != SPYI_ADDITION_OP_LABEL && (length < 3 || w[2] >= c->bound))))
+        bool one = op == SPYI_OP_STORE || op == SPYI_OP_COPY_MEMORY || op == SPYI_OP_LABEL;
+        if (one &&
+            (length < 2 || w[1] >= c->bound || (op != SPYI_OP_LABEL && (length < 3 || w[2] >= c->bound))))
             return false;
-        if (op == SPYI_ADDITION_OP_NAME && length > 2 && w[1] < c->bound && w[length - 1] >> 24 == 0) {
+        if (op == SPYI_OP_NAME && length > 2 && w[1] < c->bound && w[length - 1] >> 24 == 0) {
             const char *name = (const char *)(w + 2);
             c->ids[w[1]].backward =
                 strncmp(name, SPYI_ADDITION_BACKWARD, sizeof SPYI_ADDITION_BACKWARD - 1) == 0;
@@ -16201,10 +16210,10 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
     if (!spyi_addition_has_result(op) || op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE ||
         spyi_addition_is_chain(op))
         return false;
-    if (op == SPYI_ADDITION_OP_EXT_INST) from = 5;
+    if (op == SPYI_OP_EXT_INST) from = 5;
     if (op == SPYI_OP_CALL) from = 4;
-    if (op == SPYI_OP_LOAD || op == SPYI_ADDITION_OP_EXTRACT) to = 4;
-    if (op == SPYI_ADDITION_OP_SHUFFLE || op == SPYI_ADDITION_OP_INSERT) to = 5;
+    if (op == SPYI_OP_LOAD || op == SPYI_OP_EXTRACT) to = 4;
+    if (op == SPYI_OP_SHUFFLE || op == SPYI_OP_INSERT) to = 5;
     if (op == SPYI_OP_CALL && length > 3 && w[3] < c->bound)
         any = c->ids[w[3]].backward; // it may read a tensor's gradient
     for (uint32_t i = from; i < to && i < length; i++)
@@ -16223,7 +16232,7 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
 static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const uint8_t *state) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
     bool fresh = false;
-    if (op < SPYI_ADDITION_OP_BRANCH || op > SPYI_ADDITION_OP_SWITCH) return false;
+    if (op < SPYI_OP_BRANCH || op > SPYI_OP_SWITCH) return false;
     for (uint32_t i = 1; i < length; i++) { // a literal of a switch that looks like a label does no harm
         uint32_t label = w[i] < c->bound ? c->ids[w[i]].label : 0;
         for (uint32_t k = 0; label && k < c->slots; k++) {
@@ -16242,7 +16251,7 @@ static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, s
     for (size_t k = begin; k < end; k += c->words[k] >> 16) {
         const uint32_t *w = c->words + k;
         uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_ADDITION_OP_LABEL) c->ids[w[1]].label = ++labels;
+        if (op == SPYI_OP_LABEL) c->ids[w[1]].label = ++labels;
         if ((op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) &&
             spyi_addition_op(c, spyi_addition_word(c, w[2], 1)) == SPYI_OP_TYPE_POINTER)
             c->ids[w[2]].slot = c->slots++;
@@ -16262,7 +16271,7 @@ static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, s
         fresh = false;
         for (size_t k = begin; k < end; k += c->words[k] >> 16) {
             const uint32_t *w = c->words + k;
-            if ((w[0] & 0xffffu) == SPYI_ADDITION_OP_LABEL)
+            if ((w[0] & 0xffffu) == SPYI_OP_LABEL)
                 memcpy(state, c->states + (size_t)(c->ids[w[1]].label - 1) * c->slots, c->slots);
             fresh = spyi_addition_follow(c, w, state) || fresh;
             fresh = spyi_addition_leave(c, w, state) || fresh;
@@ -16271,7 +16280,7 @@ static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, s
     for (size_t k = begin; k < end; k += c->words[k] >> 16) {
         const uint32_t *w = c->words + k;
         uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_ADDITION_OP_LABEL) c->ids[w[1]].label = 0;
+        if (op == SPYI_OP_LABEL) c->ids[w[1]].label = 0;
         if (op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) c->ids[w[2]].slot = 0;
     }
 }
@@ -16293,9 +16302,9 @@ static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size
 static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
     uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
     bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
-                     spyi_addition_op(c, spyi_addition_word(c, type, 2)) == SPYI_ADDITION_OP_TYPE_FLOAT;
-    if (op == SPYI_ADDITION_OP_TYPE_FLOAT || is_vector) {
-        uint32_t sum[5] = { 5u << 16 | SPYI_ADDITION_OP_ADD, type, c->next_id++, a, b };
+                     spyi_addition_op(c, spyi_addition_word(c, type, 2)) == SPYI_OP_TYPE_FLOAT;
+    if (op == SPYI_OP_TYPE_FLOAT || is_vector) {
+        uint32_t sum[5] = { 5u << 16 | SPYI_OP_ADD, type, c->next_id++, a, b };
         spyi_addition_put(c, sum, 5);
         return sum[2];
     }
@@ -16307,7 +16316,7 @@ static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t
     if (parts == 0 || parts > SPYI_ADDITION_MOST_PARTS) return 0;
     for (uint32_t i = 0; i < parts; i++) {
         uint32_t part = spyi_addition_word(c, type, op == SPYI_OP_TYPE_STRUCT ? 2 + i : 2);
-        uint32_t extract[5] = { 5u << 16 | SPYI_ADDITION_OP_EXTRACT, part, c->next_id++, a, i };
+        uint32_t extract[5] = { 5u << 16 | SPYI_OP_EXTRACT, part, c->next_id++, a, i };
         uint32_t left = extract[2];
         spyi_addition_put(c, extract, 5);
         extract[2] = c->next_id++;
@@ -16316,7 +16325,7 @@ static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t
         sums[3 + i] = spyi_addition_add(c, part, left, extract[2]);
         if (!sums[3 + i]) return 0;
     }
-    sums[0] = (3 + parts) << 16 | SPYI_ADDITION_OP_CONSTRUCT;
+    sums[0] = (3 + parts) << 16 | SPYI_OP_CONSTRUCT;
     sums[1] = type;
     sums[2] = c->next_id++;
     spyi_addition_put(c, sums, 3 + parts);
@@ -16375,7 +16384,7 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
 bool spyi_code_is_derivative(const uint32_t *words, size_t count) {
     for (size_t i = 5; i < count; i += words[i] >> 16) {
         if (words[i] >> 16 == 0 || (words[i] & 0xffffu) == SPYI_OP_FUNCTION) return false;
-        bool named = (words[i] & 0xffffu) == SPYI_ADDITION_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
+        bool named = (words[i] & 0xffffu) == SPYI_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
         if (named && !strncmp((const char *)(words + i + 2), SPYI_ADDITION_BACKWARD,
                               sizeof SPYI_ADDITION_BACKWARD - 1))
             return true;
@@ -16401,12 +16410,12 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
         if (op == SPYI_OP_FUNCTION && c.ids[w[2]].backward) {
             size_t end = i;
             inside = true;
-            while (end < c.count && (c.words[end] & 0xffffu) != SPYI_ADDITION_OP_FUNCTION_END)
+            while (end < c.count && (c.words[end] & 0xffffu) != SPYI_OP_FUNCTION_END)
                 end += c.words[end] >> 16;
             spyi_addition_follow_function(&c, i, end);
         }
-        if (op == SPYI_ADDITION_OP_FUNCTION_END) inside = false;
-        if (op == SPYI_ADDITION_OP_LABEL) block++;
+        if (op == SPYI_OP_FUNCTION_END) inside = false;
+        if (op == SPYI_OP_LABEL) block++;
         if (inside) spyi_addition_write(&c, w, block);
         else spyi_addition_put(&c, w, w[0] >> 16);
     }
@@ -16947,18 +16956,8 @@ bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
 // of 32 x 8 weights with loops takes 3.3 ms on lavapipe, where it took 13.5 ms (128 elements). Its compilation takes as long as
 // before: that goes into copies of whole arrays. (An element that is -0 stays so, where adding 0 made it 0.)
 
-// Operations of SPIR-V, the storage class of variables in functions, and how many arrays may lie in each other.
-enum {
-    SPYI_SPARSE_NAME = 5,
-    SPYI_SPARSE_FLOAT = 22,
-    SPYI_SPARSE_FUNCTION_END = 56,
-    SPYI_SPARSE_CONSTRUCT = 80,
-    SPYI_SPARSE_ADD = 129,
-    SPYI_SPARSE_LABEL = 248,
-    SPYI_SPARSE_RETURN = 254,
-    SPYI_SPARSE_FUNCTION = 7,
-    SPYI_SPARSE_DEPTH = 8
-};
+// The storage class of variables in functions, and how many arrays may lie in each other.
+enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
     uint32_t at;     // word of its definition; 0: none
@@ -17026,7 +17025,7 @@ static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t 
     uint32_t hot, zero = 0, chain = 0, store = 0, load = 0;
     if (sum->depth == SPYI_SPARSE_DEPTH || !spyi_sparse_loaded(c, id, &hot) || c->ids[hot].uses != 3)
         return false;
-    for (uint32_t i = end; i-- > 0 && spyi_sparse_op(c, i) != SPYI_SPARSE_LABEL;) {
+    for (uint32_t i = end; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL;) {
         const uint32_t *w = spyi_sparse_at(c, i);
         uint32_t op = w[0] & 0xffffu;
         if (op == SPYI_OP_LOAD && w[2] == id) load = i;
@@ -17059,7 +17058,7 @@ static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_t
                         : 0;
     uint32_t scalar =
         spyi_sparse_defined(c, type) == SPYI_OP_TYPE_VECTOR ? spyi_sparse_word(c, type, 2) : type;
-    return spyi_sparse_defined(c, scalar) == SPYI_SPARSE_FLOAT ? type : 0;
+    return spyi_sparse_defined(c, scalar) == SPYI_OP_TYPE_FLOAT ? type : 0;
 }
 
 // Whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that are filled by the two instructions
@@ -17089,12 +17088,12 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
             !spyi_sparse_loaded(c, value[!hot], &sum->variable) || c->ids[sum->variable].escapes)
             return false;
         // The sum goes back to the variable that it came from, and nothing looks at that in between.
-        for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_SPARSE_LABEL && !load;) {
+        for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !load;) {
             const uint32_t *l = spyi_sparse_at(c, i);
             if ((l[0] & 0xffffu) == SPYI_OP_LOAD && l[2] == value[!hot]) load = i;
         }
         for (uint32_t i = load + 1;
-             load && i < c->instructions && spyi_sparse_op(c, i) != SPYI_SPARSE_LABEL && !stored; i++) {
+             load && i < c->instructions && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !stored; i++) {
             const uint32_t *l = spyi_sparse_at(c, i);
             uint32_t op = l[0] & 0xffffu;
             if (op == SPYI_OP_STORE && l[1] == sum->variable && l[2] == w[2] && l[0] >> 16 == 3) stored = i;
@@ -17124,11 +17123,11 @@ static bool spyi_sparse_is_plain(uint32_t op) {
     case SPYI_OP_LOAD:
     case SPYI_OP_STORE:
     case SPYI_OP_ACCESS_CHAIN:
-    case SPYI_SPARSE_FUNCTION_END:
-    case SPYI_SPARSE_CONSTRUCT:
-    case SPYI_SPARSE_ADD:
-    case SPYI_SPARSE_LABEL:
-    case SPYI_SPARSE_RETURN: return true;
+    case SPYI_OP_FUNCTION_END:
+    case SPYI_OP_CONSTRUCT:
+    case SPYI_OP_ADD:
+    case SPYI_OP_LABEL:
+    case SPYI_OP_RETURN: return true;
     default: return false;
     }
 }
@@ -17141,13 +17140,13 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
     for (size_t i = 5, length; i < c->count; i += length) {
         const uint32_t *w = c->words + i;
         uint32_t op = w[0] & 0xffffu, id = 0;
-        length = w[0] >> 16;
-        if (length == 0 || length > c->count - i) return false;
+        length = spyi_spirv_length(c->words, c->count, i);
+        if (length == 0) return false;
         switch (op) {
         case SPYI_OP_TYPE_VECTOR:
         case SPYI_OP_TYPE_ARRAY:
         case SPYI_OP_TYPE_POINTER:
-        case SPYI_SPARSE_FLOAT: id = length > 2 || op == SPYI_SPARSE_FLOAT ? w[1] : 0; break;
+        case SPYI_OP_TYPE_FLOAT: id = length > 2 || op == SPYI_OP_TYPE_FLOAT ? w[1] : 0; break;
         case SPYI_OP_FUNCTION:
         case SPYI_OP_CALL:
         case SPYI_OP_VARIABLE:
@@ -17157,7 +17156,7 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
             if (length < (op == SPYI_OP_FUNCTION ? 5u : 4u)) return false;
             id = w[2];
             break;
-        case SPYI_SPARSE_NAME: // "Array.dadd": no user's function is called so that has arrays
+        case SPYI_OP_NAME: // "Array.dadd": no user's function is called so that has arrays
             for (int k = 0; k < 2 && length > 3 && w[1] < c->bound; k++) {
                 size_t size = strlen(names[k]);
                 if (strncmp((const char *)(w + 2), names[k], size)) continue;
@@ -17196,7 +17195,7 @@ static size_t spyi_sparse_put(const spyi_sparse_code *c, const spyi_sparse_sum *
     out[n++] = type;
     out[n++] = sum->scratch[0];
     out[n++] = chain;
-    out[n++] = SPYI_SPARSE_ADD | 5u << 16;
+    out[n++] = SPYI_OP_ADD | 5u << 16;
     out[n++] = type;
     out[n++] = sum->scratch[1];
     out[n++] = sum->scratch[0];
@@ -17291,8 +17290,8 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 5, length; i < count; i += length) {
             uint32_t op = words[i] & 0xffffu;
-            length = words[i] >> 16;
-            if (length == 0 || length > count - i) { // not SPIR-V as we know it: leave it alone
+            length = spyi_spirv_length(words, count, i);
+            if (length == 0) { // not SPIR-V as we know it: leave it alone
                 free(is_struct);
                 return count;
             }

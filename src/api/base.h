@@ -99,11 +99,12 @@ typedef struct spy_blocking {
     void *user_data;
 } spy_blocking;
 
-// Asked about every 50 ms while the library waits for the Slang compiler or for the driver's (vkCreateComputePipelines, NVRTC,
-// cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host memory (lavapipe compiles only when
-// the GPU comes to a kernel), on the thread that waits: true leaves the wait, and the call fails with SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself
-// (see spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a
-// Ctrl-C or a button. `func` must not call the library. Threads: as spy_log_func.
+// Asked about every 50 ms, on the thread that waits, while the library waits for the Slang compiler or for the driver's
+// (vkCreateComputePipelines, NVRTC, cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host
+// memory (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
+// SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself (see
+// spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a Ctrl-C or
+// a button. `func` must not call the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
 
 typedef struct spy_interrupt {

@@ -591,6 +591,9 @@
 // library puts this code right, too. Where it cannot, the log has a warning that names the kernel: write a loop over all
 // elements that picks one (for (int k = 0; k < 3; k++) r += k == i ? a[k] : 0), with [ForceUnroll].
 //
+// no_diff in front of a call has no effect in Slang where the function has a derivative: no_diff(f(x)) * x is differentiated
+// through f. detach(f(x)) is a constant.
+//
 // >>guide 24: frames of an engine
 //
 // An engine that records its own command buffers has the library's work recorded into them:

@@ -19,24 +19,7 @@
 
 // >>SPIR-V
 
-enum {
-    SPYI_ADDITION_OP_NAME = 5,
-    SPYI_ADDITION_OP_EXT_INST = 12,
-    SPYI_ADDITION_OP_TYPE_FLOAT = 22,
-    SPYI_ADDITION_OP_CONSTANT_COMPOSITE = 44,
-    SPYI_ADDITION_OP_CONSTANT_NULL = 46,
-    SPYI_ADDITION_OP_FUNCTION_END = 56,
-    SPYI_ADDITION_OP_SHUFFLE = 79,
-    SPYI_ADDITION_OP_CONSTRUCT = 80,
-    SPYI_ADDITION_OP_EXTRACT = 81,
-    SPYI_ADDITION_OP_INSERT = 82,
-    SPYI_ADDITION_OP_ADD = 129,
-    SPYI_ADDITION_OP_LABEL = 248,
-    SPYI_ADDITION_OP_BRANCH = 249,
-    SPYI_ADDITION_OP_SWITCH = 251,
-    SPYI_ADDITION_OP_COPY_LOGICAL = 400,
-    SPYI_ADDITION_MOST_PARTS = 64 // members of a struct or an array that is added
-};
+enum { SPYI_ADDITION_MOST_PARTS = 64 }; // members of a struct or an array that is added
 
 typedef struct spyi_addition_id {
     uint32_t at;   // word of the instruction that defines it; 0: none that matters here
@@ -86,10 +69,10 @@ static bool spyi_addition_is_chain(uint32_t op) {
 
 // Instructions whose second word is a type and whose third is the id of the result.
 static bool spyi_addition_has_result(uint32_t op) {
-    return op == 1 || op == SPYI_ADDITION_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) ||
-           op == SPYI_OP_CALL || op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_addition_is_chain(op) ||
+    return op == 1 || op == SPYI_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) || op == SPYI_OP_CALL ||
+           op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_addition_is_chain(op) ||
            (op >= 77 && op <= 84) || (op >= 109 && op <= 215) || op == SPYI_OP_PHI ||
-           op == SPYI_ADDITION_OP_COPY_LOGICAL;
+           op == SPYI_OP_COPY_LOGICAL;
 }
 
 // Whether a value is the zero of a gradient. Those of arrays and structs come from a function.
@@ -97,11 +80,11 @@ static bool spyi_addition_is_zero(const spyi_addition_code *c, uint32_t id, uint
     uint32_t op = spyi_addition_op(c, id), type = op ? spyi_addition_op(c, spyi_addition_word(c, id, 1)) : 0;
     if (op != SPYI_OP_CALL && (type == SPYI_OP_TYPE_ARRAY || type == SPYI_OP_TYPE_STRUCT)) return false;
     switch (op) {
-    case SPYI_ADDITION_OP_CONSTANT_NULL: return true;
+    case SPYI_OP_CONSTANT_NULL: return true;
     case SPYI_OP_CALL: return spyi_addition_length(c, id) == 4 && c->ids[spyi_addition_word(c, id, 3)].zero;
     case SPYI_OP_CONSTANT:
-    case SPYI_ADDITION_OP_CONSTANT_COMPOSITE:
-    case SPYI_ADDITION_OP_CONSTRUCT: break;
+    case SPYI_OP_CONSTANT_COMPOSITE:
+    case SPYI_OP_CONSTRUCT: break;
     default: return false;
     }
     for (uint32_t i = 3; i < spyi_addition_length(c, id); i++) {
@@ -136,16 +119,16 @@ static bool spyi_addition_read(spyi_addition_code *c) {
     for (size_t i = 5, length; i < c->count; i += length) {
         const uint32_t *w = c->words + i;
         uint32_t op = w[0] & 0xffffu, id = 0;
-        length = w[0] >> 16;
-        if (length == 0 || length > c->count - i) return false;
+        length = spyi_spirv_length(c->words, c->count, i);
+        if (length == 0) return false;
         if (op >= 19 && op <= 39 && length > 1) id = w[1];
         else if (spyi_addition_has_result(op) && length > 2) id = w[2];
         if (id >= c->bound) return false;
-        bool one = op == SPYI_OP_STORE || op == SPYI_OP_COPY_MEMORY || op == SPYI_ADDITION_OP_LABEL;
-        if (one && (length < 2 || w[1] >= c->bound ||
-                    (op != SPYI_ADDITION_OP_LABEL && (length < 3 || w[2] >= c->bound))))
+        bool one = op == SPYI_OP_STORE || op == SPYI_OP_COPY_MEMORY || op == SPYI_OP_LABEL;
+        if (one &&
+            (length < 2 || w[1] >= c->bound || (op != SPYI_OP_LABEL && (length < 3 || w[2] >= c->bound))))
             return false;
-        if (op == SPYI_ADDITION_OP_NAME && length > 2 && w[1] < c->bound && w[length - 1] >> 24 == 0) {
+        if (op == SPYI_OP_NAME && length > 2 && w[1] < c->bound && w[length - 1] >> 24 == 0) {
             const char *name = (const char *)(w + 2);
             c->ids[w[1]].backward =
                 strncmp(name, SPYI_ADDITION_BACKWARD, sizeof SPYI_ADDITION_BACKWARD - 1) == 0;
@@ -179,10 +162,10 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
     if (!spyi_addition_has_result(op) || op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE ||
         spyi_addition_is_chain(op))
         return false;
-    if (op == SPYI_ADDITION_OP_EXT_INST) from = 5;
+    if (op == SPYI_OP_EXT_INST) from = 5;
     if (op == SPYI_OP_CALL) from = 4;
-    if (op == SPYI_OP_LOAD || op == SPYI_ADDITION_OP_EXTRACT) to = 4;
-    if (op == SPYI_ADDITION_OP_SHUFFLE || op == SPYI_ADDITION_OP_INSERT) to = 5;
+    if (op == SPYI_OP_LOAD || op == SPYI_OP_EXTRACT) to = 4;
+    if (op == SPYI_OP_SHUFFLE || op == SPYI_OP_INSERT) to = 5;
     if (op == SPYI_OP_CALL && length > 3 && w[3] < c->bound)
         any = c->ids[w[3]].backward; // it may read a tensor's gradient
     for (uint32_t i = from; i < to && i < length; i++)
@@ -201,7 +184,7 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
 static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const uint8_t *state) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
     bool fresh = false;
-    if (op < SPYI_ADDITION_OP_BRANCH || op > SPYI_ADDITION_OP_SWITCH) return false;
+    if (op < SPYI_OP_BRANCH || op > SPYI_OP_SWITCH) return false;
     for (uint32_t i = 1; i < length; i++) { // a literal of a switch that looks like a label does no harm
         uint32_t label = w[i] < c->bound ? c->ids[w[i]].label : 0;
         for (uint32_t k = 0; label && k < c->slots; k++) {
@@ -220,7 +203,7 @@ static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, s
     for (size_t k = begin; k < end; k += c->words[k] >> 16) {
         const uint32_t *w = c->words + k;
         uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_ADDITION_OP_LABEL) c->ids[w[1]].label = ++labels;
+        if (op == SPYI_OP_LABEL) c->ids[w[1]].label = ++labels;
         if ((op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) &&
             spyi_addition_op(c, spyi_addition_word(c, w[2], 1)) == SPYI_OP_TYPE_POINTER)
             c->ids[w[2]].slot = c->slots++;
@@ -240,7 +223,7 @@ static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, s
         fresh = false;
         for (size_t k = begin; k < end; k += c->words[k] >> 16) {
             const uint32_t *w = c->words + k;
-            if ((w[0] & 0xffffu) == SPYI_ADDITION_OP_LABEL)
+            if ((w[0] & 0xffffu) == SPYI_OP_LABEL)
                 memcpy(state, c->states + (size_t)(c->ids[w[1]].label - 1) * c->slots, c->slots);
             fresh = spyi_addition_follow(c, w, state) || fresh;
             fresh = spyi_addition_leave(c, w, state) || fresh;
@@ -249,7 +232,7 @@ static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, s
     for (size_t k = begin; k < end; k += c->words[k] >> 16) {
         const uint32_t *w = c->words + k;
         uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_ADDITION_OP_LABEL) c->ids[w[1]].label = 0;
+        if (op == SPYI_OP_LABEL) c->ids[w[1]].label = 0;
         if (op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) c->ids[w[2]].slot = 0;
     }
 }
@@ -271,9 +254,9 @@ static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size
 static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
     uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
     bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
-                     spyi_addition_op(c, spyi_addition_word(c, type, 2)) == SPYI_ADDITION_OP_TYPE_FLOAT;
-    if (op == SPYI_ADDITION_OP_TYPE_FLOAT || is_vector) {
-        uint32_t sum[5] = { 5u << 16 | SPYI_ADDITION_OP_ADD, type, c->next_id++, a, b };
+                     spyi_addition_op(c, spyi_addition_word(c, type, 2)) == SPYI_OP_TYPE_FLOAT;
+    if (op == SPYI_OP_TYPE_FLOAT || is_vector) {
+        uint32_t sum[5] = { 5u << 16 | SPYI_OP_ADD, type, c->next_id++, a, b };
         spyi_addition_put(c, sum, 5);
         return sum[2];
     }
@@ -285,7 +268,7 @@ static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t
     if (parts == 0 || parts > SPYI_ADDITION_MOST_PARTS) return 0;
     for (uint32_t i = 0; i < parts; i++) {
         uint32_t part = spyi_addition_word(c, type, op == SPYI_OP_TYPE_STRUCT ? 2 + i : 2);
-        uint32_t extract[5] = { 5u << 16 | SPYI_ADDITION_OP_EXTRACT, part, c->next_id++, a, i };
+        uint32_t extract[5] = { 5u << 16 | SPYI_OP_EXTRACT, part, c->next_id++, a, i };
         uint32_t left = extract[2];
         spyi_addition_put(c, extract, 5);
         extract[2] = c->next_id++;
@@ -294,7 +277,7 @@ static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t
         sums[3 + i] = spyi_addition_add(c, part, left, extract[2]);
         if (!sums[3 + i]) return 0;
     }
-    sums[0] = (3 + parts) << 16 | SPYI_ADDITION_OP_CONSTRUCT;
+    sums[0] = (3 + parts) << 16 | SPYI_OP_CONSTRUCT;
     sums[1] = type;
     sums[2] = c->next_id++;
     spyi_addition_put(c, sums, 3 + parts);
@@ -353,7 +336,7 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
 bool spyi_code_is_derivative(const uint32_t *words, size_t count) {
     for (size_t i = 5; i < count; i += words[i] >> 16) {
         if (words[i] >> 16 == 0 || (words[i] & 0xffffu) == SPYI_OP_FUNCTION) return false;
-        bool named = (words[i] & 0xffffu) == SPYI_ADDITION_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
+        bool named = (words[i] & 0xffffu) == SPYI_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
         if (named && !strncmp((const char *)(words + i + 2), SPYI_ADDITION_BACKWARD,
                               sizeof SPYI_ADDITION_BACKWARD - 1))
             return true;
@@ -379,12 +362,12 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
         if (op == SPYI_OP_FUNCTION && c.ids[w[2]].backward) {
             size_t end = i;
             inside = true;
-            while (end < c.count && (c.words[end] & 0xffffu) != SPYI_ADDITION_OP_FUNCTION_END)
+            while (end < c.count && (c.words[end] & 0xffffu) != SPYI_OP_FUNCTION_END)
                 end += c.words[end] >> 16;
             spyi_addition_follow_function(&c, i, end);
         }
-        if (op == SPYI_ADDITION_OP_FUNCTION_END) inside = false;
-        if (op == SPYI_ADDITION_OP_LABEL) block++;
+        if (op == SPYI_OP_FUNCTION_END) inside = false;
+        if (op == SPYI_OP_LABEL) block++;
         if (inside) spyi_addition_write(&c, w, block);
         else spyi_addition_put(&c, w, w[0] >> 16);
     }

@@ -27,8 +27,8 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 5, length; i < count; i += length) {
             uint32_t op = words[i] & 0xffffu;
-            length = words[i] >> 16;
-            if (length == 0 || length > count - i) { // not SPIR-V as we know it: leave it alone
+            length = spyi_spirv_length(words, count, i);
+            if (length == 0) { // not SPIR-V as we know it: leave it alone
                 free(is_struct);
                 return count;
             }

@@ -296,10 +296,13 @@ typedef struct spyi_sl_binding {
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
-// >>SPIR-V's operations that remap.c, saved.c and additions.c know
+// >>SPIR-V: the operations that remap.c, saved.c, additions.c and sparse.c know
 enum {
+    SPYI_OP_NAME = 5,
+    SPYI_OP_EXT_INST = 12,
     SPYI_OP_CAPABILITY = 17,
     SPYI_OP_TYPE_INT = 21,
+    SPYI_OP_TYPE_FLOAT = 22,
     SPYI_OP_TYPE_VECTOR = 23,
     SPYI_OP_TYPE_MATRIX = 24,
     SPYI_OP_TYPE_IMAGE = 25,
@@ -308,8 +311,11 @@ enum {
     SPYI_OP_TYPE_STRUCT = 30,
     SPYI_OP_TYPE_POINTER = 32,
     SPYI_OP_CONSTANT = 43,
+    SPYI_OP_CONSTANT_COMPOSITE = 44,
+    SPYI_OP_CONSTANT_NULL = 46,
     SPYI_OP_FUNCTION = 54,
     SPYI_OP_PARAMETER = 55,
+    SPYI_OP_FUNCTION_END = 56,
     SPYI_OP_CALL = 57,
     SPYI_OP_VARIABLE = 59,
     SPYI_OP_TEXEL_POINTER = 60,
@@ -320,9 +326,25 @@ enum {
     SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
     SPYI_OP_DECORATE = 71,
     SPYI_OP_MEMBER_DECORATE = 72,
+    SPYI_OP_SHUFFLE = 79,
+    SPYI_OP_CONSTRUCT = 80,
+    SPYI_OP_EXTRACT = 81,
+    SPYI_OP_INSERT = 82,
     SPYI_OP_COPY_OBJECT = 83,
-    SPYI_OP_PHI = 245
+    SPYI_OP_ADD = 129,
+    SPYI_OP_PHI = 245,
+    SPYI_OP_LABEL = 248,
+    SPYI_OP_BRANCH = 249,
+    SPYI_OP_SWITCH = 251,
+    SPYI_OP_RETURN = 254,
+    SPYI_OP_COPY_LOGICAL = 400
 };
+
+// The words of the instruction at word `at`; 0: the code is not whole.
+static inline size_t spyi_spirv_length(const uint32_t *words, size_t count, size_t at) {
+    size_t length = words[at] >> 16;
+    return length <= count - at ? length : 0;
+}
 
 // >>remap.c
 

@@ -127,8 +127,8 @@ static bool spyi_code_scan_words(spyi_code_scan *s) {
     if (!s->ids) return false;
     memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
     for (size_t i = 5; i < s->count;) {
-        uint32_t length = s->words[i] >> 16;
-        if (length == 0 || length > s->count - i) return false;
+        uint32_t length = (uint32_t)spyi_spirv_length(s->words, s->count, i);
+        if (length == 0) return false;
         spyi_code_read(s, s->words + i, length);
         i += length;
     }

@@ -10,7 +10,7 @@
 
 // >>SPIR-V: the counters of loops whose values are saved are variables called _pc
 
-enum { SPYI_MOST_INDICES = 24, SPYI_OP_NAME = 5, SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
+enum { SPYI_MOST_INDICES = 24, SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
     uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
@@ -208,8 +208,8 @@ static bool spyi_saved_read(spyi_saved_code *c) {
     for (size_t i = 5, length; i < c->count; i += length) {
         const uint32_t *w = c->words + i;
         uint32_t op = w[0] & 0xffffu, id = 0;
-        length = w[0] >> 16;
-        if (length == 0 || length > c->count - i) return false;
+        length = spyi_spirv_length(c->words, c->count, i);
+        if (length == 0) return false;
         switch (op) {
         case SPYI_OP_TYPE_INT:
         case SPYI_OP_TYPE_VECTOR:

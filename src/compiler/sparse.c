@@ -12,18 +12,8 @@
 // before: that goes into copies of whole arrays. (An element that is -0 stays so, where adding 0 made it 0.)
 #include "compiler/internal.h"
 
-// Operations of SPIR-V, the storage class of variables in functions, and how many arrays may lie in each other.
-enum {
-    SPYI_SPARSE_NAME = 5,
-    SPYI_SPARSE_FLOAT = 22,
-    SPYI_SPARSE_FUNCTION_END = 56,
-    SPYI_SPARSE_CONSTRUCT = 80,
-    SPYI_SPARSE_ADD = 129,
-    SPYI_SPARSE_LABEL = 248,
-    SPYI_SPARSE_RETURN = 254,
-    SPYI_SPARSE_FUNCTION = 7,
-    SPYI_SPARSE_DEPTH = 8
-};
+// The storage class of variables in functions, and how many arrays may lie in each other.
+enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
     uint32_t at;     // word of its definition; 0: none
@@ -91,7 +81,7 @@ static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t 
     uint32_t hot, zero = 0, chain = 0, store = 0, load = 0;
     if (sum->depth == SPYI_SPARSE_DEPTH || !spyi_sparse_loaded(c, id, &hot) || c->ids[hot].uses != 3)
         return false;
-    for (uint32_t i = end; i-- > 0 && spyi_sparse_op(c, i) != SPYI_SPARSE_LABEL;) {
+    for (uint32_t i = end; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL;) {
         const uint32_t *w = spyi_sparse_at(c, i);
         uint32_t op = w[0] & 0xffffu;
         if (op == SPYI_OP_LOAD && w[2] == id) load = i;
@@ -124,7 +114,7 @@ static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_t
                         : 0;
     uint32_t scalar =
         spyi_sparse_defined(c, type) == SPYI_OP_TYPE_VECTOR ? spyi_sparse_word(c, type, 2) : type;
-    return spyi_sparse_defined(c, scalar) == SPYI_SPARSE_FLOAT ? type : 0;
+    return spyi_sparse_defined(c, scalar) == SPYI_OP_TYPE_FLOAT ? type : 0;
 }
 
 // Whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that are filled by the two instructions
@@ -154,12 +144,12 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
             !spyi_sparse_loaded(c, value[!hot], &sum->variable) || c->ids[sum->variable].escapes)
             return false;
         // The sum goes back to the variable that it came from, and nothing looks at that in between.
-        for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_SPARSE_LABEL && !load;) {
+        for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !load;) {
             const uint32_t *l = spyi_sparse_at(c, i);
             if ((l[0] & 0xffffu) == SPYI_OP_LOAD && l[2] == value[!hot]) load = i;
         }
         for (uint32_t i = load + 1;
-             load && i < c->instructions && spyi_sparse_op(c, i) != SPYI_SPARSE_LABEL && !stored; i++) {
+             load && i < c->instructions && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !stored; i++) {
             const uint32_t *l = spyi_sparse_at(c, i);
             uint32_t op = l[0] & 0xffffu;
             if (op == SPYI_OP_STORE && l[1] == sum->variable && l[2] == w[2] && l[0] >> 16 == 3) stored = i;
@@ -189,11 +179,11 @@ static bool spyi_sparse_is_plain(uint32_t op) {
     case SPYI_OP_LOAD:
     case SPYI_OP_STORE:
     case SPYI_OP_ACCESS_CHAIN:
-    case SPYI_SPARSE_FUNCTION_END:
-    case SPYI_SPARSE_CONSTRUCT:
-    case SPYI_SPARSE_ADD:
-    case SPYI_SPARSE_LABEL:
-    case SPYI_SPARSE_RETURN: return true;
+    case SPYI_OP_FUNCTION_END:
+    case SPYI_OP_CONSTRUCT:
+    case SPYI_OP_ADD:
+    case SPYI_OP_LABEL:
+    case SPYI_OP_RETURN: return true;
     default: return false;
     }
 }
@@ -206,13 +196,13 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
     for (size_t i = 5, length; i < c->count; i += length) {
         const uint32_t *w = c->words + i;
         uint32_t op = w[0] & 0xffffu, id = 0;
-        length = w[0] >> 16;
-        if (length == 0 || length > c->count - i) return false;
+        length = spyi_spirv_length(c->words, c->count, i);
+        if (length == 0) return false;
         switch (op) {
         case SPYI_OP_TYPE_VECTOR:
         case SPYI_OP_TYPE_ARRAY:
         case SPYI_OP_TYPE_POINTER:
-        case SPYI_SPARSE_FLOAT: id = length > 2 || op == SPYI_SPARSE_FLOAT ? w[1] : 0; break;
+        case SPYI_OP_TYPE_FLOAT: id = length > 2 || op == SPYI_OP_TYPE_FLOAT ? w[1] : 0; break;
         case SPYI_OP_FUNCTION:
         case SPYI_OP_CALL:
         case SPYI_OP_VARIABLE:
@@ -222,7 +212,7 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
             if (length < (op == SPYI_OP_FUNCTION ? 5u : 4u)) return false;
             id = w[2];
             break;
-        case SPYI_SPARSE_NAME: // "Array.dadd": no user's function is called so that has arrays
+        case SPYI_OP_NAME: // "Array.dadd": no user's function is called so that has arrays
             for (int k = 0; k < 2 && length > 3 && w[1] < c->bound; k++) {
                 size_t size = strlen(names[k]);
                 if (strncmp((const char *)(w + 2), names[k], size)) continue;
@@ -261,7 +251,7 @@ static size_t spyi_sparse_put(const spyi_sparse_code *c, const spyi_sparse_sum *
     out[n++] = type;
     out[n++] = sum->scratch[0];
     out[n++] = chain;
-    out[n++] = SPYI_SPARSE_ADD | 5u << 16;
+    out[n++] = SPYI_OP_ADD | 5u << 16;
     out[n++] = type;
     out[n++] = sum->scratch[1];
     out[n++] = sum->scratch[0];
