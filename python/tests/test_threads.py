@@ -244,9 +244,25 @@ def slow_work(seconds):
     """ % seconds
 
 
+def interrupted(script, told, after):
+    """Runs a script and sends it Ctrl-C `after` seconds behind the lines `told`; gives its exit status, output, errors and the seconds
+    that it then took."""
+    p = run_script(script)
+    try:
+        lines = told.split("\n")
+        assert [p.stdout.readline() for _ in lines] == [line + "\n" for line in lines], p.communicate(timeout=100)
+        time.sleep(after)
+        p.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = p.communicate(timeout=100)
+        return p.returncode, out, err, time.monotonic() - start
+    finally:
+        p.kill()
+
+
 def test_interrupt():
     """Ctrl-C ends a long wait; the device can be used after it."""
-    p = run_script(slow_work(0.1) + """
+    code, out, err, took = interrupted(slow_work(0.1) + """
         try:
             for turn in range(8):  # a machine that was busy before may be done sooner
                 for _ in range(int(3 / took) + 1): m.slow(x, n, _result=x)
@@ -258,16 +274,9 @@ def test_interrupt():
             print("interrupted after", time.monotonic() - start)
         d.wait()
         print(m.slow(0.0, 0))
-    """)
-    try:
-        assert p.stdout.readline() == "waiting\n"
-        time.sleep(0.3)
-        p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=100)
-    finally:
-        p.kill()
+    """, "waiting", 0.3)
     assert out.startswith("interrupted after") and float(out.split()[2]) < 1.5 and out.endswith("\n0.0\n"), out + err
-    assert p.returncode == 0
+    assert code == 0
 
 
 ENDLESS = """
@@ -287,20 +296,6 @@ ENDLESS = """
         print("compiling", flush=True)
         start = time.monotonic()
 """
-
-
-def interrupted(script, told, after):
-    """Runs a script, sends it Ctrl-C `after` seconds behind the line `told`; gives its output and the seconds that it then took."""
-    p = run_script(script)
-    try:
-        assert p.stdout.readline() == told + "\n", p.communicate(timeout=100)
-        time.sleep(after)
-        p.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        out, err = p.communicate(timeout=100)
-        return p.returncode, out, err, time.monotonic() - start
-    finally:
-        p.kill()
 
 
 def test_interrupt_compile():
@@ -343,17 +338,8 @@ SLOW_DRIVER = """
 
 
 def interrupted_pipeline(script):
-    """Sends Ctrl-C half a second into the driver's compile; gives the exit status, output, errors and the seconds until the end."""
-    p = run_script(SLOW_DRIVER + script)
-    try:
-        assert [p.stdout.readline(), p.stdout.readline()] == ["compile\n", "pipeline\n"], p.communicate(timeout=100)
-        time.sleep(0.5)
-        p.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        out, err = p.communicate(timeout=100)
-        return p.returncode, out, err, time.monotonic() - start
-    finally:
-        p.kill()
+    """interrupted() half a second into the driver's compile."""
+    return interrupted(SLOW_DRIVER + script, "compile\npipeline", 0.5)
 
 
 def test_interrupt_pipeline():
@@ -384,7 +370,7 @@ def test_interrupt_pipeline_exit():
 
 def test_interrupt_result():
     """Ctrl-C ends the wait for a result of a call, which lavapipe's LLVM lets wait: it compiles when the GPU comes to the kernel."""
-    p = run_script("""
+    code, out, err, took = interrupted("""
         import os, time
         os.environ["MESA_SHADER_CACHE_DISABLE"] = "true"
         import slangpy as spy
@@ -396,17 +382,8 @@ def test_interrupt_result():
             print("done", flush=True)
         except KeyboardInterrupt:
             print("interrupted", flush=True)
-    """)
-    try:
-        assert [p.stdout.readline(), p.stdout.readline()] == ["compile\n", "pipeline\n"], p.communicate(timeout=100)
-        time.sleep(0.3)
-        p.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        out, err = p.communicate(timeout=100)
-        took = time.monotonic() - start
-    finally:
-        p.kill()
-    assert p.returncode == 0 and out == "interrupted\n" and took < 2, (p.returncode, out, err, took)  # 0.2 s
+    """, "compile\npipeline", 0.3)
+    assert code == 0 and out == "interrupted\n" and took < 2, (code, out, err, took)  # 0.2 s
 
 
 def test_compile_timeout():
