@@ -1,15 +1,18 @@
-// A spy_allocator that counts the bytes that have not been freed. Any thread may use it.
+// A spy_allocator that counts allocations, and the bytes that have not been freed. Any thread may use it. Include it after the library's
+// headers.
 #ifndef COUNTING_ALLOCATOR_H
 #define COUNTING_ALLOCATOR_H
 
-#include "spy_test.h"
+#include <stdlib.h>
+#include <string.h>
 
-static long long bytes_alive;
+static long long bytes_alive, allocations_made;
 
 static void *count_allocate(size_t size, size_t alignment, void *user) {
     (void)user;
     (void)alignment; // at most 64
     void *memory = aligned_alloc(64, (size + 63) / 64 * 64 + (size == 0 ? 64 : 0));
+    __atomic_add_fetch(&allocations_made, 1, __ATOMIC_SEQ_CST);
     if (memory) __atomic_add_fetch(&bytes_alive, (long long)size, __ATOMIC_SEQ_CST);
     return memory;
 }

@@ -6,6 +6,8 @@
 #include "slangpy.h"
 #include "slangpy_cuda.h"
 
+#include "counting_allocator.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +20,6 @@ static const char source[] = "import slangpy;\n"
                              "[Differentiable] float poly(float a, float b) { return a * b + a; }\n";
 
 enum { WARM = 300, COUNT = 200, OUTPUTS = 4, FLOATS = 256 };
-
-static size_t allocations;
-
-static void *count_allocate(size_t size, size_t alignment, void *user) {
-    (void)user;
-    allocations++;
-    return aligned_alloc(alignment > 16 ? alignment : 16, (size + 63) / 64 * 64 + (size == 0 ? 64 : 0));
-}
-
-static void count_free(void *memory, size_t size, void *user) {
-    (void)size;
-    (void)user;
-    free(memory);
-}
-
-static void *count_reallocate(void *memory, size_t old_size, size_t new_size, size_t alignment, void *user) {
-    void *moved = count_allocate(new_size, alignment, user);
-    if (moved && memory) memcpy(moved, memory, old_size < new_size ? old_size : new_size);
-    if (moved) count_free(memory, old_size, user);
-    return moved;
-}
 
 typedef struct world {
     spy_device *device;
@@ -113,12 +94,12 @@ static spy_tensor *make(world *w, int64_t count, bool with_grad) {
 static void measure(world *w, const char *name, void (*row)(world *, size_t)) {
     for (size_t i = 0; i < WARM; i++) row(w, i);
     spy_wait(w->device);
-    size_t allocated = allocations;
+    long long allocated = allocations_made;
     uint64_t submits = spy_get_device_stats(w->device).submits;
     CALLGRIND_ZERO_STATS;
     for (size_t i = 0; i < COUNT; i++) row(w, i);
     CALLGRIND_DUMP_STATS_AT(name);
-    printf("%s %zu %llu %zu\n", name, allocations - allocated,
+    printf("%s %lld %llu %zu\n", name, allocations_made - allocated,
            (unsigned long long)(spy_get_device_stats(w->device).submits - submits), (size_t)COUNT);
     fflush(stdout);
     if (w->failed) {
@@ -134,9 +115,7 @@ int main(void) {
     spy_device_desc d;
     memset(&d, 0, sizeof d);
     d.backend = spy_cuda_backend();
-    d.allocator.allocate = count_allocate;
-    d.allocator.reallocate = count_reallocate;
-    d.allocator.free = count_free;
+    d.allocator = counting_allocator();
     w.device = spy_create_device(&d);
     spy_module_desc md;
     memset(&md, 0, sizeof md);
