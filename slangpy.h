@@ -4327,6 +4327,7 @@ SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
 SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
+SPYI_FN bool spyi_is_word(char c); // of an identifier: a letter, a digit or '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
@@ -4526,7 +4527,7 @@ size_t spyi_align(size_t value, size_t alignment) {
 
 // >>base/text.c ---------------------------------------------------------------------------------------------
 
-// Text: the growable string, the hash of keys, and the edit distance behind "did you mean".
+// Text: the growable string, the characters of identifiers, the hash of keys, and the edit distance behind "did you mean".
 
 bool spyi_text_reserve(spyi_text *t, size_t more) {
     size_t capacity = t->capacity ? t->capacity : 64;
@@ -4599,6 +4600,10 @@ char *spyi_strdup(const char *s) {
     copy = (char *)spyi_malloc(size);
     if (copy) memcpy(copy, s, size);
     return copy;
+}
+
+bool spyi_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 // Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's order: hashes that
@@ -6011,7 +6016,7 @@ void spyi_context_destroy(spyi_context *ctx) {
 // Waiting for work that may last, such as a compile on another thread: the log hears of it after two seconds, and the caller
 // leaves when desc.interrupt says so or desc.compile_timeout_s has passed.
 
-#define SPYI_WAIT_QUICK_NS 2000000u   // a wait that is shorter is none: nobody is told
+#define SPYI_WAIT_QUICK_NS 2000000u   // desc.blocking hears of waits that are longer than this
 #define SPYI_WAIT_LOOK_NS 50000000u   // desc.interrupt is asked so often
 #define SPYI_WAIT_LINE_NS 2000000000u // until the first line in the log; the next after five times as long
 
@@ -6221,7 +6226,8 @@ typedef struct spyi_gpu_base {
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
-    uint64_t held_from; // the lowest batch number of work in a recording that is not reported; 0: there is none
+    // Batches from this number on may stand in recordings that the engine has not reported as executed. 0: there is no such recording.
+    uint64_t held_from;
 } spyi_gpu_base;
 
 struct spyi_backend {
@@ -8572,6 +8578,15 @@ enum {
     SPYI_OP_COPY_LOGICAL = 400
 };
 
+// Whether words are SPIR-V whose ids, all below words[3], can be kept in a table.
+static inline bool spyi_spirv_is_known(const uint32_t *words, size_t count) {
+    return count >= 5 && words[0] == 0x07230203u && words[3] <= count * 4;
+}
+
+static inline bool spyi_spirv_is_chain(uint32_t op) {
+    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
+}
+
 // The words of the instruction at word `at`; 0: the code is not whole.
 static inline size_t spyi_spirv_length(const uint32_t *words, size_t count, size_t at) {
     size_t length = words[at] >> 16;
@@ -10541,10 +10556,6 @@ bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
 
 static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
 
-static bool spyi_is_word_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // The end of what is no code at `p`: white space, comments, a text in quotes. `p` itself: code begins there.
 static const char *spyi_skip_blank(const char *p) {
     for (;;) {
@@ -10585,7 +10596,7 @@ static const char *spyi_skip_brackets(const char *p, char open, char close) {
 static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
     for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
-        while (spyi_is_word_character(*p)) ++p;
+        while (spyi_is_word(*p)) ++p;
         if (p == begin) ++p;
         else if ((size_t)(p - begin) == length && memcmp(begin, word, length) == 0) return true;
     }
@@ -10603,7 +10614,7 @@ static bool spyi_takes_interface(const char *list, const char *end, const spyi_t
     int angles = 0;
     for (const char *p = spyi_skip_blank(list); p < end && *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
-        while (spyi_is_word_character(*p)) ++p;
+        while (spyi_is_word(*p)) ++p;
         if (p == begin) {
             angles += *p == '<' ? 1 : *p == '>' ? -1 : 0;
             ++p;
@@ -10618,12 +10629,12 @@ static void spyi_find_interfaces(const char *text, spyi_text *declared) {
     static const char word[] = "interface";
     for (const char *p = spyi_skip_blank(text); *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
-        while (spyi_is_word_character(*p)) ++p;
+        while (spyi_is_word(*p)) ++p;
         if (p == begin) {
             p = *p == '#' ? spyi_skip_directive(p) : p + 1;
         } else if ((size_t)(p - begin) == sizeof word - 1 && memcmp(begin, word, sizeof word - 1) == 0) {
             p = begin = spyi_skip_blank(p);
-            while (spyi_is_word_character(*p)) ++p;
+            while (spyi_is_word(*p)) ++p;
             spyi_text_add_n(declared, begin, (size_t)(p - begin));
             spyi_text_add(declared, " ");
         }
@@ -10659,7 +10670,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
     spyi_find_interfaces(text, &declared);
     for (const char *p = spyi_skip_blank(head); *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
-        while (spyi_is_word_character(*p)) ++p;
+        while (spyi_is_word(*p)) ++p;
         if (p != begin) {
             if (depth || begin == head || !spyi_is_to_inline(head, begin, p, &declared)) continue;
             spyi_text_add_n(out, copied, (size_t)(head - copied));
@@ -11595,17 +11606,13 @@ uint32_t spyi_unit_serial(const spyi_unit *unit) {
 
 // >>names
 
-static bool spyi_sl_is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also
 // takes the first of two words and drops the rest. Observed with 2026.12 and 2026.14.1.
 bool spyi_sl_name_is_safe(const char *name) {
     int depth = 0;
     char before = '\0'; // last character that was no space
     bool space = false;
-    if (!name || !((spyi_sl_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
+    if (!name || !((spyi_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
     if (strlen(name) > 1000) return false;
     for (const char *p = name; *p; ++p) {
         char c = *p;
@@ -11613,25 +11620,25 @@ bool spyi_sl_name_is_safe(const char *name) {
             space = true;
             continue;
         }
-        if (spyi_sl_is_word(c)) {
-            if (space && (spyi_sl_is_word(before) || before == '>')) return false; // "float3 float"
+        if (spyi_is_word(c)) {
+            if (space && (spyi_is_word(before) || before == '>')) return false; // "float3 float"
             if ((before == '.' || before == ':') && c >= '0' && c <= '9') return false;
             if (before == '>' || before == ']') return false;
         } else if (c == '<') {
-            if (!spyi_sl_is_word(before) || ++depth > 8) return false;
+            if (!spyi_is_word(before) || ++depth > 8) return false;
         } else if (c == '>') {
-            if (depth-- == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth-- == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
         } else if (c == ',') {
-            if (depth == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
         } else if (c == '.') {
-            if (!spyi_sl_is_word(before) && before != '>') return false;
+            if (!spyi_is_word(before) && before != '>') return false;
         } else if (c == ':') {
-            if (p[1] != ':' || (!spyi_sl_is_word(before) && before != '>')) return false;
+            if (p[1] != ':' || (!spyi_is_word(before) && before != '>')) return false;
             ++p;
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
         } else if (c == '[') { // sizes only, and only inside <>: outside they are taken off before
-            if (depth == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
             if (q == p + 1 || *q != ']') return false;
@@ -12805,7 +12812,8 @@ static bool spyi_ir_begins(spyi_ir_slice s, const char *word) {
     return s.size >= n && memcmp(s.at, word, n) == 0;
 }
 
-// Cuts off what stands before `end` outside of brackets; all of it where there is none.
+// Takes the part before the first `end` that stands outside of brackets off the front of `s`, with that `end`. Without such an `end` the
+// part is all of `s`.
 static spyi_ir_slice spyi_ir_cut(spyi_ir_slice *s, char end) {
     spyi_ir_slice part = { s->at, 0 };
     int depth = 0;
@@ -13128,7 +13136,8 @@ static void spyi_ir_visit_bodies(spyi_ir_search *s, uint64_t link, int depth) {
     }
 }
 
-// Looks at the calls in a function's body, and in the bodies of those that have derivatives made of theirs.
+// Looks at the calls in a function's body. If Slang makes the derivative of a called function out of that function's body, it looks
+// there, too.
 static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
     if (depth > 1000 || s->callee || spyi_ir_map_get(&s->visited, link)) return;
     spyi_ir_map_put(&s->visited, link, 0);
@@ -15258,7 +15267,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
 
 // false: not SPIR-V as we know it, or out of memory.
 static bool spyi_code_scan_words(spyi_code_scan *s) {
-    if (s->count < 5 || s->words[0] != 0x07230203u || s->words[3] > s->count * 4) return false;
+    if (!spyi_spirv_is_known(s->words, s->count)) return false;
     s->id_count = s->words[3] + 1;
     s->ids = (spyi_code_id *)spyi_malloc(s->id_count * sizeof *s->ids);
     if (!s->ids) return false;
@@ -15571,10 +15580,6 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
 // What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
 // not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0; or it copies the whole.
 
-static bool spyi_text_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
 // and without doubled underscores.
 static bool spyi_text_is(const char *at, const char *name, size_t size) {
@@ -15588,7 +15593,7 @@ static bool spyi_text_is(const char *at, const char *name, size_t size) {
     if (before != '_' && *at++ != '_') return false;
     if (*at < '0' || *at > '9') return false;
     while (*at >= '0' && *at <= '9') at++;
-    return !spyi_text_word(*at);
+    return !spyi_is_word(*at);
 }
 
 // Whether the text has `before`, a number if `counted`, `then`, and that name.
@@ -15706,18 +15711,15 @@ static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t 
     return n < i[0] >> 16 ? i[n] : 0;
 }
 
-// An access chain with those that it begins with: where it starts, and all indices.
+// An access chain may start at the result of another one. This is such a row of chains as a single one: the variable at its start, and
+// the indices of all of them.
 typedef struct spyi_saved_chain {
     uint32_t root, count, own; // `own`: the first index that is of the last instruction
     uint32_t indices[SPYI_MOST_INDICES];
 } spyi_saved_chain;
 
-static bool spyi_saved_is_chain(uint32_t op) {
-    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
-}
-
 static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t level, spyi_saved_chain *out) {
-    if (!spyi_saved_is_chain(spyi_saved_op(c, id)) || level > SPYI_MOST_INDICES) {
+    if (!spyi_spirv_is_chain(spyi_saved_op(c, id)) || level > SPYI_MOST_INDICES) {
         out->root = id;
         out->count = out->own = 0;
         return level <= SPYI_MOST_INDICES;
@@ -15844,13 +15846,14 @@ static void spyi_saved_use(const spyi_saved_code *c, const uint32_t *words, uint
         if (words[i] < c->bound && c->ids[words[i]].partial) found->unclear = true;
 }
 
-// The words of one instruction to `out`, and what is seen of it to `found`; gives how many words these are. NULL: count alone.
+// Writes one instruction to `out`, with its indices turned round where they have to be, and adds what it says about the order to
+// `found`. Returns the number of words that were written. With `out` NULL it only counts them.
 static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_saved_found *found,
                                  uint32_t *out) {
     uint32_t op = from[0] & 0xffffu, length = from[0] >> 16;
     spyi_saved_chain chain;
     spyi_saved_note_store(c, from);
-    if (spyi_saved_is_chain(op) && length > 4 && spyi_saved_flatten(c, from[2], 0, &chain) &&
+    if (spyi_spirv_is_chain(op) && length > 4 && spyi_saved_flatten(c, from[2], 0, &chain) &&
         spyi_saved_turn(c, from[2], &chain, found)) {
         if (out) {
             out[0] = op | (4 + chain.count) << 16;
@@ -15911,7 +15914,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     memset(&found, 0, sizeof found);
     c.words = *words;
     c.count = *count;
-    if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
+    if (!spyi_spirv_is_known(c.words, c.count)) return true;
     c.bound = c.words[3];
     c.ids = (spyi_saved_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     if (!c.ids) return false;
@@ -15922,7 +15925,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
         spyi_saved_chain chain;
         spyi_saved_note_store(&c, c.words + i);
-        if (spyi_saved_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
+        if (spyi_spirv_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
             spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
             spyi_saved_learn(&c, &chain);
     }
@@ -15944,10 +15947,6 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
 }
 
 // >>CUDA text: what is saved is stored as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 count loops; NAME has a number of its own
-
-static bool spyi_saved_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 typedef struct spyi_saved_group {
     char *from;  // "["
@@ -15979,10 +15978,10 @@ static const char *spyi_saved_text_begin(const char *body, const spyi_saved_grou
     const char *last = NULL;
     if (group->size > 50) return NULL;
     for (const char *c = group->from + 1; c < group->from + group->size - 1; c++)
-        if (!spyi_saved_letter(*c)) return NULL;
+        if (!spyi_is_word(*c)) return NULL;
     snprintf(begin, sizeof begin, "%.*s = int(0);", (int)(group->size - 2), group->from + 1);
     for (const char *c = strstr(body, begin); c && c < at; c = strstr(c + 1, begin))
-        if (c == body || !spyi_saved_letter(c[-1])) last = c;
+        if (c == body || !spyi_is_word(c[-1])) last = c;
     return last;
 }
 
@@ -16002,7 +16001,7 @@ static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint
     char text[64];
     snprintf(text, sizeof text, "%.*s[", (int)size, name);
     for (char *c = strstr(body, text); c; c = strstr(c + 1, text)) {
-        if (c != body && spyi_saved_letter(c[-1])) continue;
+        if (c != body && spyi_is_word(c[-1])) continue;
         if (spyi_saved_groups(c + size, groups) < depth) return false;
         if (turn) spyi_saved_turn_text(groups, depth);
     }
@@ -16022,7 +16021,7 @@ bool spyi_code_order_saved_text(char *body) {
         for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
             open += (first[-1] == ']') - (first[-1] == '[');
         name = first;
-        while (name > body && spyi_saved_letter(name[-1])) name--;
+        while (name > body && spyi_is_word(name[-1])) name--;
         count = spyi_saved_groups(first, groups);
         if (name == first || first - name > 48 || count < 2) continue;
         if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;
@@ -16111,14 +16110,10 @@ static uint32_t spyi_addition_word(const spyi_addition_code *c, uint32_t id, uin
     return n < i[0] >> 16 ? i[n] : 0;
 }
 
-static bool spyi_addition_is_chain(uint32_t op) {
-    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
-}
-
 // Instructions whose second word is a type and whose third is the id of the result.
 static bool spyi_addition_has_result(uint32_t op) {
     return op == 1 || op == SPYI_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) || op == SPYI_OP_CALL ||
-           op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_addition_is_chain(op) ||
+           op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_spirv_is_chain(op) ||
            (op >= 77 && op <= 84) || (op >= 109 && op <= 215) || op == SPYI_OP_PHI ||
            op == SPYI_OP_COPY_LOGICAL;
 }
@@ -16187,7 +16182,7 @@ static bool spyi_addition_read(spyi_addition_code *c) {
         c->ids[id].at = (uint32_t)i;
         c->ids[id].root = id;
         any = any || (op == SPYI_OP_FUNCTION && c->ids[id].backward);
-        if (!spyi_addition_is_chain(op)) continue;
+        if (!spyi_spirv_is_chain(op)) continue;
         if (length < 4 || w[3] >= c->bound) return false;
         c->ids[id].root = c->ids[w[3]].root;
         c->ids[id].varies = c->ids[w[3]].varies;
@@ -16208,7 +16203,7 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
         return false;
     }
     if (!spyi_addition_has_result(op) || op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE ||
-        spyi_addition_is_chain(op))
+        spyi_spirv_is_chain(op))
         return false;
     if (op == SPYI_OP_EXT_INST) from = 5;
     if (op == SPYI_OP_CALL) from = 4;
@@ -16397,7 +16392,7 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
     memset(&c, 0, sizeof c);
     c.words = *words;
     c.count = *count;
-    if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
+    if (!spyi_spirv_is_known(c.words, c.count)) return true;
     c.bound = c.next_id = c.words[3];
     c.ids = (spyi_addition_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     if (!c.ids) return false;
@@ -16463,10 +16458,6 @@ typedef struct spyi_addition_statement {
     bool is_block;
 } spyi_addition_statement;
 
-static bool spyi_addition_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static bool spyi_addition_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -16474,10 +16465,10 @@ static bool spyi_addition_digit(char c) {
 // The next identifier or number from `c` on, to `end`; false: none.
 static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
     const char *at = *c;
-    for (; at < end && !spyi_addition_letter(*at); at++)
+    for (; at < end && !spyi_is_word(*at); at++)
         while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // #line
     *token = at;
-    while (at < end && (spyi_addition_letter(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
+    while (at < end && (spyi_is_word(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
     *c = at;
     *size = (size_t)(at - *token);
     return *size > 0;
@@ -16495,11 +16486,11 @@ static bool spyi_addition_contains(const char *token, size_t size, const char *t
     return false;
 }
 
-// The entry of a name; NULL: there is none, and `add` is false.
+// Finds the entry of a name. If the name has none, it gets one when `add` is true; otherwise the result is NULL, as it is when the
+// table is full.
 static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
                                               bool add) {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+    uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
     for (uint32_t i = hash & (t->capacity - 1);; i = (i + 1) & (t->capacity - 1)) {
         spyi_addition_name *n = &t->names[i];
         if (n->at && n->size == size && memcmp(n->at, name, size) == 0) return n;
@@ -16551,7 +16542,7 @@ static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spy
         return NULL;
     if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // TYPE NAME, or NAME
         last = end;
-        while (last > s->begin && spyi_addition_letter(last[-1])) last--;
+        while (last > s->begin && spyi_is_word(last[-1])) last--;
         last_size = (size_t)(end - last);
         if (last_size == 0 || (!s->equals && last == s->begin)) return NULL;
         *whole = true;
@@ -16721,8 +16712,7 @@ static bool spyi_addition_join(const spyi_addition_text *t, uint8_t *to, const u
 
 static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *word) {
     size_t n = strlen(word);
-    return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 &&
-           !spyi_addition_letter(s->begin[n]);
+    return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
 }
 
 // The statements from `c` to the "}" of their block. `state`: before, then behind them; `breaks`, `continues`: where control leaves
@@ -16827,14 +16817,14 @@ static bool spyi_addition_put_structs(spyi_addition_output *o, const char *type,
         const char *members = c + strlen(text);
         for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
             const char *name = s.end - 1;
-            while (spyi_addition_letter(name[-1])) name--;
+            while (spyi_is_word(name[-1])) name--;
             if (!spyi_addition_put_structs(o, s.begin, name, level - 1)) return false;
         }
         spyi_text_add(&o->text, "__device__ void spyi_addition_add(%.*s &to, const %.*s &by)\n{\n", (int)size,
                       token, (int)size, token);
         for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
             const char *name = s.end - 1;
-            while (spyi_addition_letter(name[-1])) name--;
+            while (spyi_is_word(name[-1])) name--;
             spyi_text_add(&o->text, "    spyi_addition_add(to.%.*s, by.%.*s);\n", (int)(s.end - 1 - name),
                           name, (int)(s.end - 1 - name), name);
         }
@@ -16887,7 +16877,7 @@ static bool spyi_addition_put_function(spyi_addition_output *o, const char *head
     for (const char *c = parameter; !t.failed && c < from; c++) {
         if (*c != ',' && *c != ')') continue;
         const char *name = c;
-        while (spyi_addition_letter(name[-1])) name--;
+        while (spyi_is_word(name[-1])) name--;
         if (name == c || spyi_addition_digit(*name)) continue; // the "," of a template
         spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
         if (!n) break;
@@ -17015,7 +17005,7 @@ static bool spyi_sparse_is_zero(const spyi_sparse_code *c, uint32_t id) {
 }
 
 static bool spyi_sparse_is_chain(uint32_t op, const uint32_t *w) {
-    return (op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) && w[0] >> 16 == 5;
+    return spyi_spirv_is_chain(op) && w[0] >> 16 == 5;
 }
 
 // Whether `id` is an array with one element, made in this block before instruction `end`; adds the element's index to `sum`, and
@@ -17212,7 +17202,7 @@ void spyi_code_sparse_sums(uint32_t *words, size_t *count) {
     memset(&c, 0, sizeof c);
     c.words = words;
     c.count = *count;
-    if (c.count < 5 || words[0] != 0x07230203u || words[3] > c.count * 4) return;
+    if (!spyi_spirv_is_known(words, c.count)) return;
     c.bound = words[3];
     c.ids = (spyi_sparse_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     c.starts = (uint32_t *)spyi_malloc(c.count * sizeof *c.starts);
@@ -17273,7 +17263,7 @@ static void spyi_code_patch_source(uint32_t *words, size_t count) {
     if (count < 5 || words[0] != 0x07230203u) return;
     for (size_t i = 5; i < count;) {
         uint32_t op = words[i] & 0xffffu, length = words[i] >> 16;
-        if (length == 0 || op == 54) return; // OpFunction: no OpSource behind it
+        if (length == 0 || op == SPYI_OP_FUNCTION) return; // no OpSource behind it
         if (op == 3 && length >= 2 && i + 1 < count) words[i + 1] = 0;
         i += length;
     }
@@ -17282,8 +17272,7 @@ static void spyi_code_patch_source(uint32_t *words, size_t count) {
 // Mesa 22.3 compares structs by name as well: OpCopyLogical between "X_natural" and "X_natural_logical", which Slang emits
 // without its optimiser, fails there ("Type mismatch for SPIR-V SSA value"). Without names all structs are called the same.
 static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
-    enum { NAME = 5, TYPE_STRUCT = 30, FUNCTION = 54 };
-    if (count < 5 || words[0] != 0x07230203u || words[3] > count * 4) return count;
+    if (!spyi_spirv_is_known(words, count)) return count;
     uint8_t *is_struct = (uint8_t *)spyi_calloc(words[3] + 1, 1);
     if (!is_struct) return count;
     size_t to = 5;
@@ -17296,9 +17285,9 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
                 return count;
             }
             bool named = length >= 2 && words[i + 1] < words[3];
-            if (pass == 0 && op == TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
-            if (pass == 0 && op == FUNCTION) break;
-            if (pass == 0 || (op == NAME && named && is_struct[words[i + 1]])) continue;
+            if (pass == 0 && op == SPYI_OP_TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
+            if (pass == 0 && op == SPYI_OP_FUNCTION) break;
+            if (pass == 0 || (op == SPYI_OP_NAME && named && is_struct[words[i + 1]])) continue;
             memmove(words + to, words + i, length * sizeof *words);
             to += length;
         }
@@ -21971,7 +21960,7 @@ spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration)
 #define SPYI_BUILD_STACK_BYTES ((size_t)64 << 20)
 
 struct spyi_build {
-    spyi_build *next; // among those that were left
+    spyi_build *next; // the next build in spyi_builds.left
     spy_device *device;
     spyi_thread thread;
     bool started; // its thread has not been joined
@@ -29033,6 +29022,7 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
     for (uint32_t p = 0; p < b->param_count; p++) {
+        if (!spyi_type_holds_pair(b->nodes[p].type)) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
         spyi_emit_pairs(s, p, spyi_text_str(&name), true);
@@ -29075,7 +29065,7 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
     for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
         bool is_result = p == b->param_count;
-        if (!b->nodes[p].out) continue;
+        if (!b->nodes[p].out || !spyi_type_holds_pair(b->nodes[p].type)) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
                       s->suffix);

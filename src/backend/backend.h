@@ -149,7 +149,8 @@ typedef struct spyi_gpu_base {
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
-    uint64_t held_from; // the lowest batch number of work in a recording that is not reported; 0: there is none
+    // Batches from this number on may stand in recordings that the engine has not reported as executed. 0: there is no such recording.
+    uint64_t held_from;
 } spyi_gpu_base;
 
 struct spyi_backend {

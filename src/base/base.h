@@ -178,6 +178,7 @@ SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
 SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
+SPYI_FN bool spyi_is_word(char c); // of an identifier: a letter, a digit or '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);

@@ -2,7 +2,7 @@
 // leaves when desc.interrupt says so or desc.compile_timeout_s has passed.
 #include "base/base.h"
 
-#define SPYI_WAIT_QUICK_NS 2000000u   // a wait that is shorter is none: nobody is told
+#define SPYI_WAIT_QUICK_NS 2000000u   // desc.blocking hears of waits that are longer than this
 #define SPYI_WAIT_LOOK_NS 50000000u   // desc.interrupt is asked so often
 #define SPYI_WAIT_LINE_NS 2000000000u // until the first line in the log; the next after five times as long
 

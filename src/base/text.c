@@ -1,4 +1,4 @@
-// Text: the growable string, the hash of keys, and the edit distance behind "did you mean".
+// Text: the growable string, the characters of identifiers, the hash of keys, and the edit distance behind "did you mean".
 #include "base/inner.h"
 
 bool spyi_text_reserve(spyi_text *t, size_t more) {
@@ -72,6 +72,10 @@ char *spyi_strdup(const char *s) {
     copy = (char *)spyi_malloc(size);
     if (copy) memcpy(copy, s, size);
     return copy;
+}
+
+bool spyi_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 // Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's order: hashes that

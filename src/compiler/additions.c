@@ -63,14 +63,10 @@ static uint32_t spyi_addition_word(const spyi_addition_code *c, uint32_t id, uin
     return n < i[0] >> 16 ? i[n] : 0;
 }
 
-static bool spyi_addition_is_chain(uint32_t op) {
-    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
-}
-
 // Instructions whose second word is a type and whose third is the id of the result.
 static bool spyi_addition_has_result(uint32_t op) {
     return op == 1 || op == SPYI_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) || op == SPYI_OP_CALL ||
-           op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_addition_is_chain(op) ||
+           op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_spirv_is_chain(op) ||
            (op >= 77 && op <= 84) || (op >= 109 && op <= 215) || op == SPYI_OP_PHI ||
            op == SPYI_OP_COPY_LOGICAL;
 }
@@ -139,7 +135,7 @@ static bool spyi_addition_read(spyi_addition_code *c) {
         c->ids[id].at = (uint32_t)i;
         c->ids[id].root = id;
         any = any || (op == SPYI_OP_FUNCTION && c->ids[id].backward);
-        if (!spyi_addition_is_chain(op)) continue;
+        if (!spyi_spirv_is_chain(op)) continue;
         if (length < 4 || w[3] >= c->bound) return false;
         c->ids[id].root = c->ids[w[3]].root;
         c->ids[id].varies = c->ids[w[3]].varies;
@@ -160,7 +156,7 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
         return false;
     }
     if (!spyi_addition_has_result(op) || op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE ||
-        spyi_addition_is_chain(op))
+        spyi_spirv_is_chain(op))
         return false;
     if (op == SPYI_OP_EXT_INST) from = 5;
     if (op == SPYI_OP_CALL) from = 4;
@@ -349,7 +345,7 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
     memset(&c, 0, sizeof c);
     c.words = *words;
     c.count = *count;
-    if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
+    if (!spyi_spirv_is_known(c.words, c.count)) return true;
     c.bound = c.next_id = c.words[3];
     c.ids = (spyi_addition_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     if (!c.ids) return false;
@@ -415,10 +411,6 @@ typedef struct spyi_addition_statement {
     bool is_block;
 } spyi_addition_statement;
 
-static bool spyi_addition_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static bool spyi_addition_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -426,10 +418,10 @@ static bool spyi_addition_digit(char c) {
 // The next identifier or number from `c` on, to `end`; false: none.
 static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
     const char *at = *c;
-    for (; at < end && !spyi_addition_letter(*at); at++)
+    for (; at < end && !spyi_is_word(*at); at++)
         while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // #line
     *token = at;
-    while (at < end && (spyi_addition_letter(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
+    while (at < end && (spyi_is_word(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
     *c = at;
     *size = (size_t)(at - *token);
     return *size > 0;
@@ -447,11 +439,11 @@ static bool spyi_addition_contains(const char *token, size_t size, const char *t
     return false;
 }
 
-// The entry of a name; NULL: there is none, and `add` is false.
+// Finds the entry of a name. If the name has none, it gets one when `add` is true; otherwise the result is NULL, as it is when the
+// table is full.
 static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
                                               bool add) {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+    uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
     for (uint32_t i = hash & (t->capacity - 1);; i = (i + 1) & (t->capacity - 1)) {
         spyi_addition_name *n = &t->names[i];
         if (n->at && n->size == size && memcmp(n->at, name, size) == 0) return n;
@@ -503,7 +495,7 @@ static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spy
         return NULL;
     if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // TYPE NAME, or NAME
         last = end;
-        while (last > s->begin && spyi_addition_letter(last[-1])) last--;
+        while (last > s->begin && spyi_is_word(last[-1])) last--;
         last_size = (size_t)(end - last);
         if (last_size == 0 || (!s->equals && last == s->begin)) return NULL;
         *whole = true;
@@ -673,8 +665,7 @@ static bool spyi_addition_join(const spyi_addition_text *t, uint8_t *to, const u
 
 static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *word) {
     size_t n = strlen(word);
-    return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 &&
-           !spyi_addition_letter(s->begin[n]);
+    return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
 }
 
 // The statements from `c` to the "}" of their block. `state`: before, then behind them; `breaks`, `continues`: where control leaves
@@ -779,14 +770,14 @@ static bool spyi_addition_put_structs(spyi_addition_output *o, const char *type,
         const char *members = c + strlen(text);
         for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
             const char *name = s.end - 1;
-            while (spyi_addition_letter(name[-1])) name--;
+            while (spyi_is_word(name[-1])) name--;
             if (!spyi_addition_put_structs(o, s.begin, name, level - 1)) return false;
         }
         spyi_text_add(&o->text, "__device__ void spyi_addition_add(%.*s &to, const %.*s &by)\n{\n", (int)size,
                       token, (int)size, token);
         for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
             const char *name = s.end - 1;
-            while (spyi_addition_letter(name[-1])) name--;
+            while (spyi_is_word(name[-1])) name--;
             spyi_text_add(&o->text, "    spyi_addition_add(to.%.*s, by.%.*s);\n", (int)(s.end - 1 - name),
                           name, (int)(s.end - 1 - name), name);
         }
@@ -839,7 +830,7 @@ static bool spyi_addition_put_function(spyi_addition_output *o, const char *head
     for (const char *c = parameter; !t.failed && c < from; c++) {
         if (*c != ',' && *c != ')') continue;
         const char *name = c;
-        while (spyi_addition_letter(name[-1])) name--;
+        while (spyi_is_word(name[-1])) name--;
         if (name == c || spyi_addition_digit(*name)) continue; // the "," of a template
         spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
         if (!n) break;

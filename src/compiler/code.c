@@ -10,7 +10,7 @@ static void spyi_code_patch_source(uint32_t *words, size_t count) {
     if (count < 5 || words[0] != 0x07230203u) return;
     for (size_t i = 5; i < count;) {
         uint32_t op = words[i] & 0xffffu, length = words[i] >> 16;
-        if (length == 0 || op == 54) return; // OpFunction: no OpSource behind it
+        if (length == 0 || op == SPYI_OP_FUNCTION) return; // no OpSource behind it
         if (op == 3 && length >= 2 && i + 1 < count) words[i + 1] = 0;
         i += length;
     }
@@ -19,8 +19,7 @@ static void spyi_code_patch_source(uint32_t *words, size_t count) {
 // Mesa 22.3 compares structs by name as well: OpCopyLogical between "X_natural" and "X_natural_logical", which Slang emits
 // without its optimiser, fails there ("Type mismatch for SPIR-V SSA value"). Without names all structs are called the same.
 static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
-    enum { NAME = 5, TYPE_STRUCT = 30, FUNCTION = 54 };
-    if (count < 5 || words[0] != 0x07230203u || words[3] > count * 4) return count;
+    if (!spyi_spirv_is_known(words, count)) return count;
     uint8_t *is_struct = (uint8_t *)spyi_calloc(words[3] + 1, 1);
     if (!is_struct) return count;
     size_t to = 5;
@@ -33,9 +32,9 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
                 return count;
             }
             bool named = length >= 2 && words[i + 1] < words[3];
-            if (pass == 0 && op == TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
-            if (pass == 0 && op == FUNCTION) break;
-            if (pass == 0 || (op == NAME && named && is_struct[words[i + 1]])) continue;
+            if (pass == 0 && op == SPYI_OP_TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
+            if (pass == 0 && op == SPYI_OP_FUNCTION) break;
+            if (pass == 0 || (op == SPYI_OP_NAME && named && is_struct[words[i + 1]])) continue;
             memmove(words + to, words + i, length * sizeof *words);
             to += length;
         }

@@ -9,10 +9,6 @@
 
 static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
 
-static bool spyi_is_word_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // The end of what is no code at `p`: white space, comments, a text in quotes. `p` itself: code begins there.
 static const char *spyi_skip_blank(const char *p) {
     for (;;) {
@@ -53,7 +49,7 @@ static const char *spyi_skip_brackets(const char *p, char open, char close) {
 static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
     for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
-        while (spyi_is_word_character(*p)) ++p;
+        while (spyi_is_word(*p)) ++p;
         if (p == begin) ++p;
         else if ((size_t)(p - begin) == length && memcmp(begin, word, length) == 0) return true;
     }
@@ -71,7 +67,7 @@ static bool spyi_takes_interface(const char *list, const char *end, const spyi_t
     int angles = 0;
     for (const char *p = spyi_skip_blank(list); p < end && *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
-        while (spyi_is_word_character(*p)) ++p;
+        while (spyi_is_word(*p)) ++p;
         if (p == begin) {
             angles += *p == '<' ? 1 : *p == '>' ? -1 : 0;
             ++p;
@@ -86,12 +82,12 @@ static void spyi_find_interfaces(const char *text, spyi_text *declared) {
     static const char word[] = "interface";
     for (const char *p = spyi_skip_blank(text); *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
-        while (spyi_is_word_character(*p)) ++p;
+        while (spyi_is_word(*p)) ++p;
         if (p == begin) {
             p = *p == '#' ? spyi_skip_directive(p) : p + 1;
         } else if ((size_t)(p - begin) == sizeof word - 1 && memcmp(begin, word, sizeof word - 1) == 0) {
             p = begin = spyi_skip_blank(p);
-            while (spyi_is_word_character(*p)) ++p;
+            while (spyi_is_word(*p)) ++p;
             spyi_text_add_n(declared, begin, (size_t)(p - begin));
             spyi_text_add(declared, " ");
         }
@@ -127,7 +123,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
     spyi_find_interfaces(text, &declared);
     for (const char *p = spyi_skip_blank(head); *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
-        while (spyi_is_word_character(*p)) ++p;
+        while (spyi_is_word(*p)) ++p;
         if (p != begin) {
             if (depth || begin == head || !spyi_is_to_inline(head, begin, p, &declared)) continue;
             spyi_text_add_n(out, copied, (size_t)(head - copied));

@@ -340,6 +340,15 @@ enum {
     SPYI_OP_COPY_LOGICAL = 400
 };
 
+// Whether words are SPIR-V whose ids, all below words[3], can be kept in a table.
+static inline bool spyi_spirv_is_known(const uint32_t *words, size_t count) {
+    return count >= 5 && words[0] == 0x07230203u && words[3] <= count * 4;
+}
+
+static inline bool spyi_spirv_is_chain(uint32_t op) {
+    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
+}
+
 // The words of the instruction at word `at`; 0: the code is not whole.
 static inline size_t spyi_spirv_length(const uint32_t *words, size_t count, size_t at) {
     size_t length = words[at] >> 16;

@@ -151,7 +151,8 @@ static bool spyi_ir_begins(spyi_ir_slice s, const char *word) {
     return s.size >= n && memcmp(s.at, word, n) == 0;
 }
 
-// Cuts off what stands before `end` outside of brackets; all of it where there is none.
+// Takes the part before the first `end` that stands outside of brackets off the front of `s`, with that `end`. Without such an `end` the
+// part is all of `s`.
 static spyi_ir_slice spyi_ir_cut(spyi_ir_slice *s, char end) {
     spyi_ir_slice part = { s->at, 0 };
     int depth = 0;
@@ -474,7 +475,8 @@ static void spyi_ir_visit_bodies(spyi_ir_search *s, uint64_t link, int depth) {
     }
 }
 
-// Looks at the calls in a function's body, and in the bodies of those that have derivatives made of theirs.
+// Looks at the calls in a function's body. If Slang makes the derivative of a called function out of that function's body, it looks
+// there, too.
 static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
     if (depth > 1000 || s->callee || spyi_ir_map_get(&s->visited, link)) return;
     spyi_ir_map_put(&s->visited, link, 0);

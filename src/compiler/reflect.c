@@ -3,17 +3,13 @@
 
 // >>names
 
-static bool spyi_sl_is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also
 // takes the first of two words and drops the rest. Observed with 2026.12 and 2026.14.1.
 bool spyi_sl_name_is_safe(const char *name) {
     int depth = 0;
     char before = '\0'; // last character that was no space
     bool space = false;
-    if (!name || !((spyi_sl_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
+    if (!name || !((spyi_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
     if (strlen(name) > 1000) return false;
     for (const char *p = name; *p; ++p) {
         char c = *p;
@@ -21,25 +17,25 @@ bool spyi_sl_name_is_safe(const char *name) {
             space = true;
             continue;
         }
-        if (spyi_sl_is_word(c)) {
-            if (space && (spyi_sl_is_word(before) || before == '>')) return false; // "float3 float"
+        if (spyi_is_word(c)) {
+            if (space && (spyi_is_word(before) || before == '>')) return false; // "float3 float"
             if ((before == '.' || before == ':') && c >= '0' && c <= '9') return false;
             if (before == '>' || before == ']') return false;
         } else if (c == '<') {
-            if (!spyi_sl_is_word(before) || ++depth > 8) return false;
+            if (!spyi_is_word(before) || ++depth > 8) return false;
         } else if (c == '>') {
-            if (depth-- == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth-- == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
         } else if (c == ',') {
-            if (depth == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
         } else if (c == '.') {
-            if (!spyi_sl_is_word(before) && before != '>') return false;
+            if (!spyi_is_word(before) && before != '>') return false;
         } else if (c == ':') {
-            if (p[1] != ':' || (!spyi_sl_is_word(before) && before != '>')) return false;
+            if (p[1] != ':' || (!spyi_is_word(before) && before != '>')) return false;
             ++p;
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
         } else if (c == '[') { // sizes only, and only inside <>: outside they are taken off before
-            if (depth == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
             if (q == p + 1 || *q != ']') return false;

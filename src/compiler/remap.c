@@ -121,7 +121,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
 
 // false: not SPIR-V as we know it, or out of memory.
 static bool spyi_code_scan_words(spyi_code_scan *s) {
-    if (s->count < 5 || s->words[0] != 0x07230203u || s->words[3] > s->count * 4) return false;
+    if (!spyi_spirv_is_known(s->words, s->count)) return false;
     s->id_count = s->words[3] + 1;
     s->ids = (spyi_code_id *)spyi_malloc(s->id_count * sizeof *s->ids);
     if (!s->ids) return false;

@@ -39,18 +39,15 @@ static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t 
     return n < i[0] >> 16 ? i[n] : 0;
 }
 
-// An access chain with those that it begins with: where it starts, and all indices.
+// An access chain may start at the result of another one. This is such a row of chains as a single one: the variable at its start, and
+// the indices of all of them.
 typedef struct spyi_saved_chain {
     uint32_t root, count, own; // `own`: the first index that is of the last instruction
     uint32_t indices[SPYI_MOST_INDICES];
 } spyi_saved_chain;
 
-static bool spyi_saved_is_chain(uint32_t op) {
-    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
-}
-
 static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t level, spyi_saved_chain *out) {
-    if (!spyi_saved_is_chain(spyi_saved_op(c, id)) || level > SPYI_MOST_INDICES) {
+    if (!spyi_spirv_is_chain(spyi_saved_op(c, id)) || level > SPYI_MOST_INDICES) {
         out->root = id;
         out->count = out->own = 0;
         return level <= SPYI_MOST_INDICES;
@@ -177,13 +174,14 @@ static void spyi_saved_use(const spyi_saved_code *c, const uint32_t *words, uint
         if (words[i] < c->bound && c->ids[words[i]].partial) found->unclear = true;
 }
 
-// The words of one instruction to `out`, and what is seen of it to `found`; gives how many words these are. NULL: count alone.
+// Writes one instruction to `out`, with its indices turned round where they have to be, and adds what it says about the order to
+// `found`. Returns the number of words that were written. With `out` NULL it only counts them.
 static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_saved_found *found,
                                  uint32_t *out) {
     uint32_t op = from[0] & 0xffffu, length = from[0] >> 16;
     spyi_saved_chain chain;
     spyi_saved_note_store(c, from);
-    if (spyi_saved_is_chain(op) && length > 4 && spyi_saved_flatten(c, from[2], 0, &chain) &&
+    if (spyi_spirv_is_chain(op) && length > 4 && spyi_saved_flatten(c, from[2], 0, &chain) &&
         spyi_saved_turn(c, from[2], &chain, found)) {
         if (out) {
             out[0] = op | (4 + chain.count) << 16;
@@ -244,7 +242,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     memset(&found, 0, sizeof found);
     c.words = *words;
     c.count = *count;
-    if (c.count < 5 || c.words[0] != 0x07230203u || c.words[3] > c.count * 4) return true;
+    if (!spyi_spirv_is_known(c.words, c.count)) return true;
     c.bound = c.words[3];
     c.ids = (spyi_saved_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     if (!c.ids) return false;
@@ -255,7 +253,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
     for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
         spyi_saved_chain chain;
         spyi_saved_note_store(&c, c.words + i);
-        if (spyi_saved_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
+        if (spyi_spirv_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
             spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
             spyi_saved_learn(&c, &chain);
     }
@@ -277,10 +275,6 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
 }
 
 // >>CUDA text: what is saved is stored as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 count loops; NAME has a number of its own
-
-static bool spyi_saved_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 typedef struct spyi_saved_group {
     char *from;  // "["
@@ -312,10 +306,10 @@ static const char *spyi_saved_text_begin(const char *body, const spyi_saved_grou
     const char *last = NULL;
     if (group->size > 50) return NULL;
     for (const char *c = group->from + 1; c < group->from + group->size - 1; c++)
-        if (!spyi_saved_letter(*c)) return NULL;
+        if (!spyi_is_word(*c)) return NULL;
     snprintf(begin, sizeof begin, "%.*s = int(0);", (int)(group->size - 2), group->from + 1);
     for (const char *c = strstr(body, begin); c && c < at; c = strstr(c + 1, begin))
-        if (c == body || !spyi_saved_letter(c[-1])) last = c;
+        if (c == body || !spyi_is_word(c[-1])) last = c;
     return last;
 }
 
@@ -335,7 +329,7 @@ static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint
     char text[64];
     snprintf(text, sizeof text, "%.*s[", (int)size, name);
     for (char *c = strstr(body, text); c; c = strstr(c + 1, text)) {
-        if (c != body && spyi_saved_letter(c[-1])) continue;
+        if (c != body && spyi_is_word(c[-1])) continue;
         if (spyi_saved_groups(c + size, groups) < depth) return false;
         if (turn) spyi_saved_turn_text(groups, depth);
     }
@@ -355,7 +349,7 @@ bool spyi_code_order_saved_text(char *body) {
         for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
             open += (first[-1] == ']') - (first[-1] == '[');
         name = first;
-        while (name > body && spyi_saved_letter(name[-1])) name--;
+        while (name > body && spyi_is_word(name[-1])) name--;
         count = spyi_saved_groups(first, groups);
         if (name == first || first - name > 48 || count < 2) continue;
         if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;

@@ -71,7 +71,7 @@ static bool spyi_sparse_is_zero(const spyi_sparse_code *c, uint32_t id) {
 }
 
 static bool spyi_sparse_is_chain(uint32_t op, const uint32_t *w) {
-    return (op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) && w[0] >> 16 == 5;
+    return spyi_spirv_is_chain(op) && w[0] >> 16 == 5;
 }
 
 // Whether `id` is an array with one element, made in this block before instruction `end`; adds the element's index to `sum`, and
@@ -268,7 +268,7 @@ void spyi_code_sparse_sums(uint32_t *words, size_t *count) {
     memset(&c, 0, sizeof c);
     c.words = words;
     c.count = *count;
-    if (c.count < 5 || words[0] != 0x07230203u || words[3] > c.count * 4) return;
+    if (!spyi_spirv_is_known(words, c.count)) return;
     c.bound = words[3];
     c.ids = (spyi_sparse_id *)spyi_calloc(c.bound + 1, sizeof *c.ids);
     c.starts = (uint32_t *)spyi_malloc(c.count * sizeof *c.starts);

@@ -2,10 +2,6 @@
 // not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0; or it copies the whole.
 #include "compiler/internal.h"
 
-static bool spyi_text_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
 // and without doubled underscores.
 static bool spyi_text_is(const char *at, const char *name, size_t size) {
@@ -19,7 +15,7 @@ static bool spyi_text_is(const char *at, const char *name, size_t size) {
     if (before != '_' && *at++ != '_') return false;
     if (*at < '0' || *at > '9') return false;
     while (*at >= '0' && *at <= '9') at++;
-    return !spyi_text_word(*at);
+    return !spyi_is_word(*at);
 }
 
 // Whether the text has `before`, a number if `counted`, `then`, and that name.

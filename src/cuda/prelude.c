@@ -91,10 +91,6 @@ static const struct {
     { "SLANG_globalParams", SPYI_BLOCK_GLOBALS },
 };
 
-static bool spyi_is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // One pass over the identifiers: tens of microseconds.
 static unsigned spyi_needed_blocks(const char *body) {
     unsigned blocks = 0;

@@ -11,7 +11,7 @@
 #define SPYI_BUILD_STACK_BYTES ((size_t)64 << 20)
 
 struct spyi_build {
-    spyi_build *next; // among those that were left
+    spyi_build *next; // the next build in spyi_builds.left
     spy_device *device;
     spyi_thread thread;
     bool started; // its thread has not been joined

@@ -295,6 +295,7 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
     for (uint32_t p = 0; p < b->param_count; p++) {
+        if (!spyi_type_holds_pair(b->nodes[p].type)) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
         spyi_emit_pairs(s, p, spyi_text_str(&name), true);
@@ -337,7 +338,7 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
     for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
         bool is_result = p == b->param_count;
-        if (!b->nodes[p].out) continue;
+        if (!b->nodes[p].out || !spyi_type_holds_pair(b->nodes[p].type)) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
                       s->suffix);
