@@ -218,9 +218,14 @@ def test_fork(m):
     assert m.add(1, 2) == 3 and x.to_numpy().tolist() == [2] * 3
 
 
-def run_script(script, **options):
+def heed_interrupts():
+    """A shell starts its background jobs with SIGINT ignored, and children inherit that: Python then has no Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def run_script(script):
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)), **options)
+                            env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)), preexec_fn=heed_interrupts)
 
 
 def slow_work(seconds):
