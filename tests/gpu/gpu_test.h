@@ -110,6 +110,7 @@ static inline spy_device_desc gpu_desc(void) {
     d.adapter_name = getenv("SPY_TEST_ADAPTER");
     d.log.func = gpu_log;
     d.enable_validation = getenv("SPY_TEST_VALIDATION") != NULL;
+    d.dump_directory = getenv("SPY_TEST_DUMP"); // tests/kernels/run
     if (gpu_other_backend) gpu_other_backend(&d);
     return d;
 }
@@ -159,6 +160,28 @@ static inline spy_tensor *gpu_tensor(spy_device *device, spy_dtype dtype, const 
     d.module = module;
     d.data = data;
     return spy_create_tensor(device, &d);
+}
+
+// Where a test's device writes its kernels: SPY_TEST_DUMP, or a folder of the program's own, made when it is first asked for.
+static inline char *gpu_dump_folder(void) {
+    static char folder[512];
+    const char *given = getenv("SPY_TEST_DUMP");
+    if (folder[0]) return folder;
+    snprintf(folder, sizeof folder, "%s", given ? given : "/tmp/spy_gpu_XXXXXX");
+    if (!given && !mkdtemp(folder)) folder[0] = 0;
+    return folder;
+}
+
+// Removes the program's own folder, unless SPY_TEST_KEEP is set. 0: good.
+static inline int gpu_dump_remove(void) {
+    char command[600];
+    if (getenv("SPY_TEST_DUMP")) return 0;
+    if (getenv("SPY_TEST_KEEP")) {
+        print_message("kept: %s\n", gpu_dump_folder());
+        return 0;
+    }
+    snprintf(command, sizeof command, "rm -rf %s", gpu_dump_folder());
+    return system(command);
 }
 
 // Every SPIR-V of a dump folder, more than `least` files, through spirv-val; skips where SPIRV_VAL does not name it.

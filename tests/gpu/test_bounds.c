@@ -5,7 +5,6 @@
 
 spy_device *gpu_device;
 static spy_module *module;
-static char dump_folder[] = "/tmp/spy_bounds_XXXXXX";
 
 static const char source[] =
     "import slangpy;\n"
@@ -41,13 +40,12 @@ static const char source[] =
 static spy_device *open_device(bool check) {
     spy_device_desc d = gpu_desc();
     d.check_bounds = check;
-    d.dump_directory = check ? dump_folder : NULL;
+    d.dump_directory = check ? gpu_dump_folder() : NULL;
     return gpu_open(&d);
 }
 
 static int setup(void **state) {
     (void)state;
-    assert_non_null(mkdtemp(dump_folder));
     gpu_device = open_device(true); // of all tests
     if (!gpu_device) return 0;
     module = gpu_module(gpu_device, "bounds", source);
@@ -57,10 +55,8 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    char command[200];
     spy_release_device(gpu_device);
-    snprintf(command, sizeof command, "rm -rf %s", dump_folder);
-    return system(command);
+    return gpu_dump_remove();
 }
 
 static spy_function *function(const char *name) {
@@ -281,7 +277,7 @@ static void test_off(void **state) {
 static void test_spirv(void **state) {
     NEEDS_DEVICE();
     if (gpu_is_cuda()) skip();
-    gpu_check_spirv(dump_folder, 20);
+    gpu_check_spirv(gpu_dump_folder(), 20);
 }
 
 int main(void) {

@@ -4,7 +4,6 @@
 
 
 spy_device *gpu_device;
-static char dump_folder[] = "/tmp/spy_buffers_XXXXXX";
 
 static uint64_t random_state = 1;
 
@@ -797,14 +796,13 @@ static void test_bad_arrays(void **state) {
 static void test_spirv(void **state) {
     (void)state;
     need_texels();
-    gpu_check_spirv(dump_folder, 50);
+    gpu_check_spirv(gpu_dump_folder(), 50);
 }
 
 static int open_device(void **state) {
     (void)state;
     spy_device_desc d = gpu_desc();
-    if (!mkdtemp(dump_folder)) return -1;
-    d.dump_directory = dump_folder;
+    d.dump_directory = gpu_dump_folder();
     if (getenv("SPY_TEST_SEED")) random_state = strtoull(getenv("SPY_TEST_SEED"), NULL, 10);
     gpu_device = gpu_open(&d);
     return 0;
@@ -812,10 +810,8 @@ static int open_device(void **state) {
 
 static int close_device(void **state) {
     (void)state;
-    char command[100];
     spy_release_device(gpu_device);
-    snprintf(command, sizeof command, "rm -rf %s", dump_folder);
-    return getenv("SPY_TEST_KEEP") || system(command) == 0 ? 0 : -1;
+    return gpu_dump_remove();
 }
 
 int main(void) {

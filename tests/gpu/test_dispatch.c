@@ -95,7 +95,6 @@ static void listen(spy_log_level level, const char *message, void *user) {
 static spy_module *open_module(void) {
     spy_device_desc d = gpu_desc();
     d.log.func = listen;
-    d.dump_directory = getenv("SPY_TEST_DUMP");
     warnings = 0;
     gpu_device = gpu_open(&d);
     if (!gpu_device) skip();
@@ -504,7 +503,6 @@ static void test_parameters(void **state) {
     (void)state;
     spy_device_desc d = gpu_desc();
     d.log.func = listen;
-    d.dump_directory = getenv("SPY_TEST_DUMP");
     warnings = 0;
     gpu_device = gpu_open(&d);
     if (!gpu_device) skip();

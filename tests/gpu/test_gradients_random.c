@@ -706,8 +706,6 @@ static void test_loops_again(void **state) {
 }
 
 // Each kernel that was made is valid SPIR-V.
-static char dump_folder[] = "/tmp/spy_gradients_XXXXXX";
-
 static void test_spirv(void **state) {
     (void)state;
     if (gpu_is_cuda()) {
@@ -715,7 +713,7 @@ static void test_spirv(void **state) {
         skip();
     }
     if (!gpu_device) skip();
-    gpu_check_spirv(dump_folder, 0);
+    gpu_check_spirv(gpu_dump_folder(), 0);
 }
 
 int main(void) {
@@ -723,16 +721,13 @@ int main(void) {
     random_state = seed && strtoul(seed, NULL, 10) ? (uint32_t)strtoul(seed, NULL, 10) : 20261121u;
     print_message("seed %u\n", random_state);
     spy_device_desc desc = gpu_desc();
-    if (mkdtemp(dump_folder)) desc.dump_directory = dump_folder;
+    desc.dump_directory = gpu_dump_folder();
     gpu_device = gpu_open(&desc);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_random), cmocka_unit_test(test_loops), cmocka_unit_test(test_loops_again),
                                        cmocka_unit_test(test_spirv) };
     if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf %s", dump_folder);
-    if (getenv("SPY_TEST_KEEP")) print_message("kept: %s\n", dump_folder);
-    else if (system(command) != 0) failed++;
+    if (gpu_dump_remove() != 0) failed++;
     return failed;
 }

@@ -1551,7 +1551,6 @@ static void test_hidden_names(void **state) {
 static int setup(void **state) {
     (void)state;
     spy_device_desc d = gpu_desc();
-    d.dump_directory = getenv("SPY_TEST_DUMP");
     gpu_device = gpu_open(&d);
     if (!gpu_device) return 0; // each test then says "skipped"
     if (getenv("SPY_TEST_SEED"))

@@ -43,7 +43,6 @@ static void listen(spy_log_level level, const char *message, void *user) {
 static spy_module *open_module(void) {
     spy_device_desc d = gpu_desc();
     d.log.func = listen;
-    d.dump_directory = getenv("SPY_TEST_DUMP");
     warnings = 0;
     gpu_device = gpu_open(&d);
     if (!gpu_device) skip();

@@ -10,7 +10,6 @@
 
 spy_device *gpu_device;
 static spy_module *module;
-static char dump_folder[] = "/tmp/spy_random_XXXXXX";
 
 // >>chance
 
@@ -857,15 +856,14 @@ static void test_spirv(void **state) {
     (void)state;
     if (gpu_is_cuda()) skip(); // tests/cuda compiles them
     if (!gpu_device) skip();
-    gpu_check_spirv(dump_folder, 0);
+    gpu_check_spirv(gpu_dump_folder(), 0);
 }
 
 static int setup(void **state) {
     (void)state;
     char path[512];
     spy_device_desc d = gpu_desc();
-    if (!mkdtemp(dump_folder)) return -1;
-    d.dump_directory = dump_folder;
+    d.dump_directory = gpu_dump_folder();
     gpu_device = gpu_open(&d);
     if (!gpu_device) return 0;
     spy_module_desc m;
@@ -879,11 +877,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     spy_release_device(gpu_device);
-    char command[200];
-    snprintf(command, sizeof command, "rm -rf %s", dump_folder);
-    if (!getenv("SPY_TEST_KEEP")) return system(command);
-    print_message("kept: %s\n", dump_folder);
-    return 0;
+    return gpu_dump_remove();
 }
 
 int main(void) {
