@@ -4369,6 +4369,8 @@ typedef enum spyi_kind {
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
+enum { SPYI_KIND_COUNT = SPYI_KIND_LIST - SPYI_KIND_DEVICE + 1 };
+
 // The first words of each public object.
 typedef struct spyi_object {
     uint32_t kind; // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
@@ -4378,9 +4380,37 @@ typedef struct spyi_object {
     uint32_t released_kind;           // what it was, while it waits there
 } spyi_object;
 
+// What the guard asks of the room that defines a kind of objects. Given to the context once: context.tables.
+typedef struct spyi_object_table {
+    void (*free)(spyi_object *object); // its last reference is gone, inside the device; it may be queued again
+    // The object that it lives and dies with; NULL: it has none.
+    spyi_object *(*owner)(const spyi_object *object);
+} spyi_object_table;
+
+// What a thread does for a call without holding the device, compiling above all: other threads use the device meanwhile.
+// Lies on that thread's stack, or in what a compile thread works on.
+typedef struct spyi_outside {
+    volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
+    spyi_object *kept;         // retained until the end; NULL: nothing
+    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    const void *key;
+    size_t key_size;
+    struct spyi_outside *previous, *next; // in context.outside
+} spyi_outside;
+
+struct spyi_core;  // backend/backend.h
+struct spyi_grave; // guard.c
+
 // >>context: the part of a device that every room may use; first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
+    const struct spyi_core *core;  // what a backend may ask of the device; set by who makes the device
+    const spyi_object_table *tables[SPYI_KIND_COUNT]; // of the kind SPYI_KIND_DEVICE + i; NULL: none
+    spyi_outside *outside;         // work under way
+    spyi_mutex release_lock;       // guards the next two
+    spyi_object *release_queue;
+    spyi_atomic release_count;     // entries of release_queue, read without the lock
+    struct spyi_grave *graves;     // released objects, in debug builds
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
@@ -4441,6 +4471,37 @@ SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
 SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
 SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
+
+// >>guard: who may use an object, and when it goes (guard.c). A spy_device begins with its context.
+#define SPYI_CONTEXT(device) ((spyi_context *)(void *)(device))
+// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
+// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
+// SPY_ERROR_DEVICE_LOST (in the child of a fork).
+SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
+SPYI_FN void spyi_leave(const void *object);
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+// The object is not a living one of that kind: reports on this thread what it is instead.
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
+// Reports `error` under a function's name and frees it: "spy_call: ...".
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
+                                  spyi_text *error);
+// A reference less, from any thread at any time; the last one queues the object for whoever enters the device next.
+SPYI_FN void spyi_object_release(spyi_object *object);
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
+                                const char *function); // likewise; reports a bad one
+SPYI_FN void spyi_queue_release(spyi_object *object);  // has its table's free() called by a later call
+SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
+// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
+SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
+SPYI_FN void spyi_free_graves(spyi_context *ctx);
+// Work outside of the device begins, and ends; both inside the device. `kept`, which may be NULL, stays until the end.
+SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept);
+SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside);
+SPYI_FN void spyi_come_back(spyi_context *ctx); // takes the turn again after such work
+// Another thread is making the same thing.
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
+// Leaves the device, sleeps until an event after `seen` (spyi_turns_events()), and comes back.
+SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // up; any alignment > 0
 SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // host bytes
@@ -5978,6 +6039,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     ctx->allocator = spyi_default_allocator();
     ctx->label = spyi_default_label;
     spyi_mutex_init(&ctx->error_lock);
+    spyi_mutex_init(&ctx->release_lock);
     spyi_turns_init(&ctx->turns, desc && desc->single_threaded);
     if (!desc) return;
     ctx->log = desc->log;
@@ -6008,6 +6070,7 @@ void spyi_context_destroy(spyi_context *ctx) {
     spyi_text_free(&ctx->error);
     spyi_text_free(&ctx->taken);
     spyi_mutex_destroy(&ctx->error_lock);
+    spyi_mutex_destroy(&ctx->release_lock);
     spyi_turns_destroy(&ctx->turns);
 }
 
@@ -6075,6 +6138,244 @@ spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error) {
 void spyi_long_wait_end(spyi_long_wait *wait) {
     if (wait->blocked) spyi_block(wait->ctx, false);
     wait->blocked = false;
+}
+
+// >>base/guard.c --------------------------------------------------------------------------------------------
+
+// The guard that every public function passes: who may use an object, whose turn it is on the device, and when released objects go.
+
+struct spyi_grave {
+    spyi_object *object;
+    size_t size;
+    struct spyi_grave *next;
+};
+
+// >>objects
+
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind) {
+    spyi_object *o = (spyi_object *)object;
+    return o && o->kind == (uint32_t)kind ? o : NULL;
+}
+
+static const char *spyi_kind_name(uint32_t kind) {
+    switch (kind) {
+    case SPYI_KIND_DEVICE: return "device";
+    case SPYI_KIND_MODULE: return "module";
+    case SPYI_KIND_FUNCTION: return "function";
+    case SPYI_KIND_TENSOR: return "tensor";
+    case SPYI_KIND_PREPARED: return "prepared call";
+    case SPYI_KIND_CURSOR: return "cursor";
+    case SPYI_KIND_LIST: return "command list";
+    default: return "unknown object";
+    }
+}
+
+// NULL: the kind is not a living one's, or has no table.
+static const spyi_object_table *spyi_table_of(const spyi_context *ctx, uint32_t kind) {
+    uint32_t index = kind - (uint32_t)SPYI_KIND_DEVICE;
+    return index < SPYI_KIND_COUNT ? ctx->tables[index] : NULL;
+}
+
+static spy_status spyi_released(const char *function, const char *expected) {
+    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+}
+
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
+    const char *expected = spyi_kind_name((uint32_t)kind);
+    const spyi_object *o = (const spyi_object *)object;
+    if (!o)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
+                     spyi_kind_name(o->kind));
+}
+
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
+                                  spyi_text *error) {
+    spyi_fail(SPYI_CONTEXT(device), status, "%s: %s", function, spyi_text_str(error));
+    spyi_text_free(error);
+    return status;
+}
+
+// >>releases
+
+static spyi_object *spyi_take_releases(spyi_context *ctx) {
+    spyi_mutex_lock(&ctx->release_lock);
+    spyi_object *queue = ctx->release_queue;
+    ctx->release_queue = NULL;
+    spyi_atomic_store(&ctx->release_count, 0);
+    spyi_mutex_unlock(&ctx->release_lock);
+    return queue;
+}
+
+static void spyi_free_releases(spyi_context *ctx, spyi_object *queue) {
+    while (queue) {
+        spyi_object *object = queue;
+        queue = object->release_next;
+        spyi_table_of(ctx, object->released_kind)->free(object);
+    }
+}
+
+SPYI_FN void spyi_drain_releases(spy_device *device) {
+    spyi_context *ctx = SPYI_CONTEXT(device);
+    spyi_free_releases(ctx, spyi_take_releases(ctx));
+}
+
+// Frees what was released, inside the device. False: that was the object itself, or its owner.
+static bool spyi_outlives_releases(spyi_context *ctx, const spyi_object *o) {
+    // The queue is taken before the object is looked at: what is released from now on is freed by a later call.
+    spyi_object *queue = spyi_take_releases(ctx);
+    const spyi_object_table *table = spyi_table_of(ctx, o->kind);
+    spyi_object *owner = table && table->owner ? table->owner(o) : NULL;
+    bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(owner && owner->kind == (uint32_t)SPYI_KIND_DEAD);
+    bool held = lives && owner; // what goes may be its last user
+    if (held) spyi_atomic_add(&owner->references, 1);
+    spyi_free_releases(ctx, queue);
+    if (!held || spyi_atomic_add(&owner->references, -1) > 0) return lives;
+    spyi_table_of(ctx, owner->kind)->free(owner);
+    return false;
+}
+
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
+    spyi_object *o = spyi_as(object, kind);
+    if (o) spyi_atomic_add(&o->references, 1);
+    else spyi_refuse_object(object, kind, function);
+}
+
+SPYI_FN void spyi_queue_release(spyi_object *object) {
+    spyi_context *ctx = SPYI_CONTEXT(object->device);
+    spyi_mutex_lock(&ctx->release_lock);
+    object->release_next = ctx->release_queue;
+    ctx->release_queue = object;
+    spyi_atomic_add(&ctx->release_count, 1);
+    spyi_mutex_unlock(&ctx->release_lock);
+}
+
+SPYI_FN void spyi_object_release(spyi_object *object) {
+    spyi_context *ctx = SPYI_CONTEXT(object->device);
+    if (ctx->turns.fork_count != spyi_fork_count()) {
+        char what[64];
+        snprintf(what, sizeof what, "release of a %s", spyi_kind_name(object->kind));
+        spyi_forked(ctx, what);
+        return;
+    }
+    if (spyi_atomic_add(&object->references, -1) != 0) return;
+    object->released_kind = object->kind;
+    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
+    spyi_queue_release(object);
+}
+
+SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
+    spyi_context *ctx = SPYI_CONTEXT(device);
+    object->kind = (uint32_t)SPYI_KIND_DEAD;
+#ifndef NDEBUG
+    struct spyi_grave *grave = (struct spyi_grave *)spyi_allocate(ctx, sizeof *grave);
+    if (grave) {
+        grave->object = object;
+        grave->size = size;
+        grave->next = ctx->graves;
+        ctx->graves = grave;
+        return;
+    }
+#endif
+    spyi_free(ctx, object, size);
+}
+
+SPYI_FN void spyi_free_graves(spyi_context *ctx) {
+    while (ctx->graves) {
+        struct spyi_grave *grave = ctx->graves;
+        ctx->graves = grave->next;
+        spyi_free(ctx, grave->object, grave->size);
+        spyi_free(ctx, grave, sizeof *grave);
+    }
+}
+
+// >>turns
+
+static void spyi_on_turn_blocks(void *user, bool begins) {
+    spyi_block((spyi_context *)user, begins);
+}
+
+// Kept by the thread, which can ask without the device, and by the device, as all that is refused.
+static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
+    const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
+    spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
+    return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
+}
+
+// The turn was not free.
+static spy_status spyi_enter_later(spyi_context *ctx, const char *function) {
+    switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
+    case SPYI_TURN_TAKEN: return SPY_OK;
+    case SPYI_TURN_MINE: return spyi_refuse_callback(ctx, function);
+    case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
+    default: return spyi_released(function, "device");
+    }
+}
+
+// Whether this thread is in a call that works outside of the device: then it comes from a callback.
+static bool spyi_is_outside(const spyi_context *ctx) {
+    const spyi_outside *o = ctx->outside;
+    uintptr_t me = o ? spyi_thread_id() : 0;
+    while (o && spyi_noted_thread(&o->thread) != me) o = o->next;
+    return o != NULL;
+}
+
+SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
+    const spyi_object *o = (const spyi_object *)object;
+    if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
+        spyi_context *ctx = SPYI_CONTEXT(o->device);
+        spy_status status =
+            SPYI_LIKELY(spyi_turns_try(&ctx->turns)) ? SPY_OK : spyi_enter_later(ctx, function);
+        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&ctx->release_count) == 0 && !ctx->outside))
+            return SPY_OK;
+        if (status != SPY_OK) return status;
+        if (spyi_is_outside(ctx)) {
+            spyi_turns_leave(&ctx->turns);
+            return spyi_refuse_callback(ctx, function);
+        }
+        if (spyi_atomic_load(&ctx->release_count) == 0 || spyi_outlives_releases(ctx, o)) return SPY_OK;
+        spyi_turns_leave(&ctx->turns);
+        return spyi_released(function, spyi_kind_name((uint32_t)kind));
+    }
+    return spyi_refuse_object(object, kind, function);
+}
+
+SPYI_FN void spyi_leave(const void *object) {
+    spyi_turns_leave(&SPYI_CONTEXT(((const spyi_object *)object)->device)->turns);
+}
+
+// >>work outside of the device
+
+SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept) {
+    memset(outside, 0, sizeof *outside);
+    outside->next = ctx->outside;
+    if (outside->next) outside->next->previous = outside;
+    ctx->outside = outside;
+    outside->kept = kept;
+    if (kept) spyi_atomic_add(&kept->references, 1);
+}
+
+SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside) {
+    if (outside->previous) outside->previous->next = outside->next;
+    else ctx->outside = outside->next;
+    if (outside->next) outside->next->previous = outside->previous;
+    if (outside->kept) spyi_object_release(outside->kept);
+    spyi_turns_notify(&ctx->turns);
+}
+
+SPYI_FN void spyi_come_back(spyi_context *ctx) {
+    if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx);
+}
+
+SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen) {
+    spyi_turns_await(&ctx->turns, seen, spyi_on_turn_blocks, ctx);
+}
+
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size) {
+    const spyi_outside *o = ((const spyi_context *)(const void *)device)->outside;
+    while (o && (o->work != work || o->key_size != key_size || memcmp(o->key, key, key_size) != 0)) o = o->next;
+    return o != NULL;
 }
 
 // >>backend/backend.h ---------------------------------------------------------------------------------------
@@ -6294,7 +6595,16 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };
 
-// >>what the device layer (data/) offers to backends, for bringing one's own objects
+// >>what a device offers to its backend, for bringing one's own objects (core.c): through a table that data/ gives to the context
+
+typedef struct spyi_core {
+    spyi_gpu *(*gpu)(spy_device *device, const char *backend_name, const char *function);
+    spy_tensor *(*import_tensor)(spy_device *device, const char *function, const spyi_chunk *chunk,
+                                 uint64_t offset, uint64_t size, const spy_tensor_desc *desc);
+    void (*tensor_location)(const spy_tensor *tensor, spyi_chunk *chunk, uint64_t *offset_bytes);
+    spy_status (*recording_reported)(spy_device *device, const char *function);
+} spyi_core;
+
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name,
                                   const char *function); // NULL + error: not that backend
 // A tensor over memory that is not ours. Two imports of one handle share hazards. `chunk->memory` is NULL.
@@ -6306,13 +6616,34 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 // A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
 // held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
-// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
-// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
-// SPY_ERROR_DEVICE_LOST (in the child of a fork).
-SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
-SPYI_FN void spyi_leave(const void *object);
-// The object is not a living one of that kind: reports on this thread what it is instead.
-SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
+
+// >>backend/core.c ------------------------------------------------------------------------------------------
+
+// What a backend asks of the device that it serves.
+
+SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
+    return SPYI_CONTEXT(device)->core->gpu(device, backend_name, function);
+}
+
+SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
+                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
+    return SPYI_CONTEXT(device)->core->import_tensor(device, function, chunk, offset, size, desc);
+}
+
+SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
+                                  uint64_t *offset_bytes) {
+    if (spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spy_device *device = ((const spyi_object *)(const void *)tensor)->device;
+        SPYI_CONTEXT(device)->core->tensor_location(tensor, chunk, offset_bytes);
+        return true;
+    }
+    spyi_refuse_object(tensor, SPYI_KIND_TENSOR, function);
+    return false;
+}
+
+SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
+    return SPYI_CONTEXT(device)->core->recording_reported(device, function);
+}
 
 // >>backend/null/null.h -------------------------------------------------------------------------------------
 
@@ -7423,7 +7754,26 @@ spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu) {
     return counts;
 }
 
-// >>compiler/type.h -----------------------------------------------------------------------------------------
+// >>data/literals.h -----------------------------------------------------------------------------------------
+
+// String literals of kernels, by the hashes that the kernels have of them.
+
+typedef struct spyi_literal {
+    uint32_t hash;
+    char *text;
+} spyi_literal;
+
+typedef struct spyi_literals {
+    spyi_literal *items;
+    uint32_t count, capacity;
+} spyi_literals;
+
+SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
+                               size_t size); // once each; false: out of memory
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
+SPYI_FN void spyi_literals_free(spyi_literals *literals);
+
+// >>data/type.h ---------------------------------------------------------------------------------------------
 
 // Our type model: what a Slang type is to us, independent of any compiler session. Types are interned in the device's
 // table: equal types are equal pointers, and live as long as the device.
@@ -7526,6 +7876,6237 @@ SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from,
                                   size_t count);
 SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
+
+// >>near.c
+// Up to three names nearest to `wanted`, as ", did you mean 'a', 'b'?": zero but for `wanted`, names offered one by one, then the text, which frees it.
+enum { SPYI_NEAR_COUNT = 3 };
+typedef struct spyi_near {
+    const char *wanted;
+    char *names[SPYI_NEAR_COUNT]; // nearest first
+    unsigned distances[SPYI_NEAR_COUNT];
+    uint32_t count;
+} spyi_near;
+SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
+SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
+
+// >>data/memory.h -------------------------------------------------------------------------------------------
+
+// Device memory: blocks of it with their hazards, the pool that they come from, and what operations use.
+
+// >>storage: a block of device memory, recycled as a whole, so that the hazards of its former use stay with it.
+// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same
+// epoch, their byte ranges meet and one of them writes.
+typedef struct spyi_storage spyi_storage;
+struct spyi_storage {
+    spyi_chunk chunk;                          // the driver's memory that this block lies in
+    uint64_t offset, size;                     // the block in the chunk
+    uint64_t read_epoch, read_begin, read_end; // bytes from the block's start
+    uint64_t write_epoch, write_begin, write_end;
+    uint64_t write_submit; // batch of the last write: a read back waits for it
+    uint64_t use_submit;   // batch of the last use: freeing waits for it
+    // The batch of the last use in an engine's command buffer, which keeps the block from being used again; 0: there is none.
+    uint64_t held_submit;
+    int32_t references;    // tensors on it, guarded by the device's turns
+    int32_t size_class;    // free list that it returns to; -1: imported
+    spyi_memory memory;
+    struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
+    spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
+};
+
+typedef struct spyi_slab {
+    spyi_chunk chunk;
+    uint64_t used; // bytes cut off
+    int32_t live;  // blocks in use
+    struct spyi_slab *next;
+} spyi_slab;
+
+#define SPYI_SIZE_CLASSES 160
+
+typedef struct spyi_pool {
+    spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
+    spyi_slab *slabs[2];
+    spyi_storage *imported;
+    spyi_storage *waiting; // freed, but used by recordings that have not been reported as executed
+    uint64_t held_bytes, used_bytes;
+    uint64_t waiting_bytes; // of the former; part of neither of the latter's free blocks nor of used_bytes
+} spyi_pool;
+
+// >>pool.c
+// A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
+SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
+                                     spyi_text *error, spy_status *status);
+SPYI_FN void spyi_pool_give(
+    spy_device *device,
+    spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
+SPYI_FN void spyi_pool_release_held(spy_device *device); // frees blocks whose recordings have all been reported
+SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
+SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
+SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
+                                       const spyi_chunk *chunk); // finds the same handle again
+
+// A use of bytes [begin, end) of a block by work about to be recorded: does it need a barrier before it?
+SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
+                         bool writes);
+// ... and note the use, after the epoch was advanced if a barrier was needed.
+SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
+                           bool writes, uint64_t submit);
+
+// One operation's use of a block.
+typedef struct spyi_use {
+    spyi_storage *storage;
+    uint64_t begin, end; // bytes from the block's start
+    bool reads, writes;
+    bool counts; // holds the group counts of an indirect dispatch
+} spyi_use;
+// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
+// use other memory too, which nobody knows.
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// After the operation.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
+
+// Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
+SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
+// After the operation that the barrier went with.
+SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
+
+// >>data/tensor.h -------------------------------------------------------------------------------------------
+
+// Tensors: elements of a type in a block of device memory.
+
+struct spy_tensor {
+    spyi_object object;
+    spyi_storage *storage;
+    uint64_t serial;          // never again another tensor of the device, nor this one after it changed
+    const spyi_type *type;    // element
+    spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
+    uint64_t offset_bytes;    // of element 0 in the storage
+    uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
+    int64_t element_count;           // up to here a tensor's geometry: compared as bytes
+    bool contiguous;
+    const char *label;           // ours, or ""
+    spy_tensor *previous, *next; // in device.tensors; next also among the dead
+    spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
+    int64_t grad_shift[2]; // of a view being made: bytes from its elements to those of its parent's gradients
+    const spyi_type *grad_type; // ... the parent's element type
+    bool grads_follow;          // ... the gradients are to be seen in the same way
+};
+
+// Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
+enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
+
+// >>tensor.c
+SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor); // out of the list of the living, before spyi_tensor_free
+SPYI_FN spy_tensor *spyi_tensor_new(
+    spy_device *device); // header with reference 1 and no storage; NULL: out of memory
+SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
+SPYI_FN void spyi_tensors_attach(spy_device *device);
+SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's release
+// A contiguous tensor on fresh memory.
+SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
+                                     const char *label, spyi_text *error, spy_status *status);
+// Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
+SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
+SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
+// A shape stands for at most this many bytes, also where broadcasting repeats elements: sums and products of sizes,
+// offsets and strides then fit into 63 bits, and no place that computes with them has to look again.
+#define SPYI_MOST_BYTES ((int64_t)1 << 60)
+SPYI_FN int64_t
+spyi_shape_count(const spy_shape *shape); // -1: negative size or more than SPYI_MOST_BYTES elements
+// Whether elements of that type, in host or device layout, stay within SPYI_MOST_BYTES, and no size is negative.
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
+// Says why spyi_shape_holds() said no; `name`: what the shape is, "desc.shape".
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error);
+SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
+// A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
+SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
+                                           const char *type, const char *function);
+
+// The name of an element type as spy_create_tensor takes it.
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
+// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error);
+// Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count);
+
+// >>meet.c
+// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
+// strides it may say so though they do not.
+SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
+// Whether an element of one can touch an element of the other.
+SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+
+// >>transfer.c
+// Elements first .. first + count in row-major order, to or from packed host memory in C's layout.
+SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
+                                    spyi_text *error);
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all of them
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
+// A grid of a tensor's elements from its first one on. Rank as for a tensor with each dimension cut in two.
+typedef struct spyi_box {
+    uint32_t rank;
+    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
+} spyi_box;
+SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *box, void *data,
+                                            spyi_text *error);
+
+// >>copy.c
+// Every scalar set to `value`; and whether the GPU can do that by repeating `pattern`.
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error);
+// Sets each element to one value in C's layout; NULL: to zeros.
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
+
+// >>view.c
+// A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
+
+// >>gradient.c
+// Finds a type by its name in what `object` is; NULL: there is none.
+typedef struct spyi_type_finder {
+    const spyi_type *(*find)(void *object, const char *name);
+    void *object; // NULL: nothing is found
+} spyi_type_finder;
+// The type of a value's gradient, in Slang T.Differential: NULL where it has none. `finder` is for structs.
+SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_finder *finder,
+                                           const spyi_type *type);
+// The gradients that a new tensor's desc asks for; false: reported.
+SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
+// A view that is being made gets views of its parent's gradients as soon as it is measured.
+SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
+SPYI_FN void spyi_gradients_follow(spy_tensor *view);
+SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // the same ones
+
+// >>data/device.h -------------------------------------------------------------------------------------------
+
+// The device: what belongs to it, and what it does with its GPU's queue.
+
+// What tensors ask of the module that their desc names; module/ gives it to the device.
+typedef struct spyi_module_table {
+    const spyi_type *(*find_type)(void *module, const char *name); // may leave the device; NULL: there is none
+    const char *(*name)(const spy_module *module);
+} spyi_module_table;
+
+typedef struct spyi_build spyi_build; // build.c: a kernel that is being made
+
+typedef struct spyi_builds {
+    spyi_mutex lock;     // guards what follows, and whether builds are done
+    spyi_signal changed; // one is done
+    spyi_build *left;    // whose callers have left
+    bool released;       // the device has been: the last build that is not done frees it
+} spyi_builds;
+
+struct spy_device {
+    spyi_context ctx; // first: begins with spyi_object
+    const spy_backend *backend;
+    spyi_gpu *gpu;
+    spyi_gpu_base *base; // the same object: limits and counters
+    spyi_types *types;
+    const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
+    spyi_pool pool;
+    spyi_storage *readback;             // results to host memory of the running call
+    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
+    struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
+    bool barrier_owed;                  // an operation that should have brought one failed
+    uint64_t epoch;                     // of hazards, from 1
+    uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
+    uint64_t untracked_submit;          // its batch: what is read back waits for it
+    uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
+    spy_tensor *tensors;                // alive
+    spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
+    uint32_t dead_count;
+    struct spyi_cursor_range *cursor_ranges;
+    uint64_t last_tensor_serial;
+    spyi_mutex dump_lock; // guards dump_directory: compile threads read it
+    char *dump_directory;
+    spyi_builds builds;
+    spy_device_stats stats;
+    // What the rooms above keep here. This room does not look into it.
+    const spyi_module_table *modules_of; // module/
+    spy_module *modules;
+    struct spyi_compiler *compiler;
+    uint32_t next_function_id;
+    struct spyi_dropped_unit *dropped_units; // code not needed any more: freed by the next thread that has to wait for the compiler anyway
+    spy_reload_hook reload;
+    uint64_t reload_looked_ns; // last look at the files
+    bool reload_looking;       // ... has found changes that are not all dealt with
+    struct spyi_reload_job *reload_job;        // NULL: none is under way
+    const struct spyi_code_listener *listener; // who is told when code changes
+    struct spyi_cache *cache;                  // plan/
+    struct spy_prepared *prepared;             // call/
+    struct spy_command_list *lists;            // list/
+    struct spyi_close_callback *close_callbacks; // device/
+};
+
+// >>queue.c
+// Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error);
+// spyi_core.take_reported
+SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function);
+
+// >>device.c
+SPYI_FN void spyi_device_free(spy_device *device);                // the last part of its release
+
+// >>build.c
+// The backend's create_kernel, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
+// the thread goes on. `what` is for messages. Free-threaded.
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
+                                     spyi_kernel **kernel, spyi_text *error);
+SPYI_FN void spyi_builds_init(spy_device *device);
+// When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
+// spyi_device_free() when it is.
+SPYI_FN bool spyi_builds_release(spy_device *device);
+SPYI_FN void spyi_builds_free(spy_device *device); // all builds are done
+
+// >>print.c
+// One scalar as text, floats with the fewest digits that tell it from others.
+SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out);
+
+// >>cursor.c
+SPYI_FN void spyi_cursors_attach(spy_device *device);
+SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
+
+// >>clock.c
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
+
+// >>import.c
+SPYI_FN const spyi_core *spyi_device_core(void); // what backends may ask of a device
+
+// >>args.c
+SPYI_FN spy_arg spyi_custom_arg(const char *name,
+                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+
+// >>packed.c
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
+
+// >>data/gpu_print.h ----------------------------------------------------------------------------------------
+
+// What Slang's print() wrote: the device's buffer, and its records as text.
+
+// Words before the records: reserved words, lost messages, capacity in words, nothing (src/slang/slangpy_print.slang).
+#define SPYI_PRINT_HEADER_WORDS 4
+// A string's tag, beside spy_dtype's numbers.
+#define SPYI_PRINT_STRING 13
+
+// >>print_format.c
+// The text of a record of `count` words, its own first word and the format's hash among them.
+SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
+                               spyi_text *out);
+
+// >>gpu_print.c; all but create and learn do nothing without a printer
+SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
+SPYI_FN void spyi_print_destroy(spy_device *device);
+// Literals of a kernel, from any thread.
+SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals);
+SPYI_FN uint64_t spyi_print_address(const spy_device *device);
+// What a kernel that prints does with the buffer. Such kernels go side by side: records are reserved by atomics.
+SPYI_FN spyi_use spyi_print_use(const spy_device *device);
+// Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
+SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
+SPYI_FN void spyi_print_deliver(spy_device *device);
+
+// >>data/bounds.h -------------------------------------------------------------------------------------------
+
+// desc.check_bounds: what kernels noted of an index outside a tensor's shape.
+
+#define SPYI_BOUNDS_GRADIENT 0x80000000u // beside a site: its tensor's gradient
+
+// Without desc.check_bounds there is no `device->bounds`, and all but create do nothing.
+// *address: where kernels note the first bad index (src/slang/slangpy_bounds.slang).
+SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
+SPYI_FN void spyi_bounds_destroy(spy_device *device);
+// The number of an argument in the record, from any thread; 0: indices are not checked, or no memory is left for its name.
+SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
+// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then. `function`:
+// the called function's name, when the error begins with it; or NULL.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
+// The same, reported as the device's error under the name of a public function.
+SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
+
+// >>data/type.c ---------------------------------------------------------------------------------------------
+
+// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without
+// the compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
+
+enum { SPYI_TYPE_BUCKETS = 256 };
+
+typedef struct spyi_type_node {
+    spyi_type type; // first: a type is its node
+    struct spyi_type_node *next;
+    uint64_t hash;
+} spyi_type_node;
+
+struct spyi_types {
+    spyi_target target;
+    spyi_mutex lock;
+    uint32_t next_id;
+    spyi_type_node *buckets[SPYI_TYPE_BUCKETS];
+    const spyi_type *void_type;
+    const spyi_type *scalars[SPY_DTYPE_COUNT];
+};
+
+// >>small helpers
+
+static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string of its own
+    char *s = spyi_strdup(spyi_text_str(text));
+    spyi_text_free(text);
+    return s;
+}
+
+static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
+    if (scalar == SPY_BOOL && types->target == SPYI_TARGET_SPIRV) return 4;
+    return spyi_scalar_size(scalar);
+}
+
+// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
+// stored as two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which
+// tests/unit/test_compiler.c asks again.
+static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
+                                    size_t *align) {
+    size_t one = spyi_type_device_scalar(types, scalar);
+    *size = one * columns;
+    *align = one;
+    if (types->target != SPYI_TARGET_CUDA) return;
+    if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
+    if (scalar == SPY_FLOAT16 && columns >= 3) {
+        *size = 8;
+        *align = 4;
+    }
+}
+
+static bool spyi_type_same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
+    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
+        return false;
+    if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
+    if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
+    if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
+    for (uint32_t i = 0; i < a->field_count; ++i) {
+        const spyi_field *x = &a->fields[i], *y = &b->fields[i];
+        if (x->type != y->type || x->device_offset != y->device_offset || strcmp(x->name, y->name) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void spyi_type_free_parts(spyi_type *type) {
+    for (uint32_t i = 0; i < type->field_count; ++i) free((void *)(uintptr_t)type->fields[i].name);
+    free((void *)(uintptr_t)type->fields);
+    free((void *)(uintptr_t)type->name);
+    free((void *)(uintptr_t)type->display);
+}
+
+// Whether memory sufficed for all of its strings.
+static bool spyi_type_is_whole(const spyi_type *type) {
+    bool whole = type->name && type->display;
+    for (uint32_t i = 0; whole && i < type->field_count; ++i) whole = type->fields[i].name != NULL;
+    return whole;
+}
+
+// The type in the table that equals `made`, whose strings and fields this takes; void when memory ran out.
+static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
+    if (!spyi_type_is_whole(made)) {
+        spyi_type_free_parts(made);
+        return types->void_type;
+    }
+    uint64_t hash = spyi_hash(made->name, strlen(made->name), (uint64_t)made->kind);
+    spyi_mutex_lock(&types->lock);
+    spyi_type_node **bucket = &types->buckets[hash % SPYI_TYPE_BUCKETS];
+    spyi_type_node *node = *bucket;
+    while (node && (node->hash != hash || !spyi_type_same(&node->type, made))) node = node->next;
+    bool found = node != NULL;
+    if (!found) {
+        node = (spyi_type_node *)spyi_calloc(1, sizeof *node);
+        if (node) {
+            node->type = *made;
+            node->type.id = ++types->next_id;
+            node->hash = hash;
+            node->next = *bucket;
+            *bucket = node;
+        }
+    }
+    spyi_mutex_unlock(&types->lock);
+    if (found || !node) spyi_type_free_parts(made);
+    return node ? &node->type : types->void_type;
+}
+
+static spyi_type spyi_type_blank(spyi_type_kind kind) {
+    spyi_type t;
+    memset(&t, 0, sizeof t);
+    t.kind = kind;
+    t.rows = t.columns = 1;
+    return t;
+}
+
+// >>making types
+
+spyi_types *spyi_types_create(spyi_target target) {
+    uint32_t failed = spyi_failed_allocations();
+    spyi_types *types = (spyi_types *)spyi_calloc(1, sizeof *types);
+    if (!types) return NULL;
+    types->target = target;
+    spyi_mutex_init(&types->lock);
+    spyi_type none = spyi_type_blank(SPYI_TYPE_VOID);
+    none.name = spyi_strdup("void");
+    none.display = spyi_strdup("void");
+    none.host_align = none.device_align = 1;
+    none.same_layout = true;
+    types->void_type = spyi_type_intern(types, &none);
+    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; ++i) {
+        spyi_type t = spyi_type_blank(SPYI_TYPE_SCALAR);
+        t.scalar = (spy_dtype)i;
+        t.name = spyi_strdup(spy_dtype_name(t.scalar));
+        t.display = spyi_strdup(t.name);
+        t.host_size = t.host_align = spyi_scalar_size(t.scalar);
+        t.device_size = t.device_align = spyi_type_device_scalar(types, t.scalar);
+        t.same_layout = t.host_size == t.device_size;
+        types->scalars[i] = spyi_type_intern(types, &t);
+    }
+    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    if (spyi_failed_allocations() != failed) {
+        spyi_types_destroy(types);
+        return NULL;
+    }
+    return types;
+}
+
+void spyi_types_destroy(spyi_types *types) {
+    if (!types) return;
+    for (int i = 0; i < SPYI_TYPE_BUCKETS; ++i) {
+        for (spyi_type_node *node = types->buckets[i], *next; node; node = next) {
+            next = node->next;
+            spyi_type_free_parts(&node->type);
+            free(node);
+        }
+    }
+    spyi_mutex_destroy(&types->lock);
+    free(types);
+}
+
+spyi_target spyi_types_target(const spyi_types *types) {
+    return types->target;
+}
+
+const spyi_type *spyi_type_void(spyi_types *types) {
+    return types->void_type;
+}
+
+const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar) {
+    return types->scalars[(unsigned)scalar < SPY_DTYPE_COUNT ? scalar : SPY_DTYPE_DEFAULT];
+}
+
+const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns) {
+    const spyi_type *one = spyi_type_scalar(types, scalar);
+    spyi_type t = spyi_type_blank(SPYI_TYPE_VECTOR);
+    spyi_text name = { NULL, 0, 0 }, display = { NULL, 0, 0 };
+    t.scalar = one->scalar;
+    t.columns = columns;
+    t.element = one;
+    t.host_size = one->host_size * columns;
+    t.host_align = one->host_align;
+    spyi_type_device_vector(types, t.scalar, columns, &t.device_size, &t.device_align);
+    t.same_layout = one->same_layout && t.host_size == t.device_size; // columns follow each other in both
+    spyi_text_add(&name, "vector<%s,%u>", one->name, columns);
+    spyi_text_add(&display, "%s%u", one->name, columns);
+    t.name = spyi_type_take(&name);
+    t.display = spyi_type_take(&display);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows, uint32_t columns) {
+    const spyi_type *row = spyi_type_vector(types, scalar, columns);
+    spyi_type t = spyi_type_blank(SPYI_TYPE_MATRIX);
+    spyi_text name = { NULL, 0, 0 }, display = { NULL, 0, 0 };
+    t.scalar = row->scalar;
+    t.rows = rows;
+    t.columns = columns;
+    t.element = row;
+    t.host_size = row->host_size * rows;
+    t.host_align = row->host_align;
+    t.device_size = spyi_type_device_stride(row) * rows;
+    t.device_align = row->device_align;
+    t.same_layout = row->same_layout && t.host_size == t.device_size;
+    spyi_text_add(&name, "matrix<%s,%u,%u>", row->element->name, rows, columns);
+    spyi_text_add(&display, "%s%ux%u", row->element->name, rows, columns);
+    t.name = spyi_type_take(&name);
+    t.display = spyi_type_take(&display);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_ARRAY);
+    spyi_text text = { NULL, 0, 0 };
+    size_t most = SIZE_MAX / 4, device_stride = spyi_type_device_stride(element),
+           host_stride = spyi_type_host_stride(element);
+    bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && count > 0 &&
+                 (host_stride == 0 || (uint64_t)count <= most / host_stride) &&
+                 (device_stride == 0 || (uint64_t)count <= most / device_stride);
+    if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
+    else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
+    if (!plain) { // unsized, empty, too large, or of something without a layout
+        const spyi_type *other = spyi_type_other(types, spyi_text_str(&text));
+        spyi_text_free(&text);
+        return other;
+    }
+    t.name = spyi_type_take(&text);
+    const spyi_type *base = element;
+    while (base->kind == SPYI_TYPE_ARRAY) base = base->element;
+    spyi_text_add(&text, "%s[%lld]", base->display, (long long)count);
+    for (const spyi_type *e = element; e->kind == SPYI_TYPE_ARRAY; e = e->element)
+        spyi_text_add(&text, "[%lld]", (long long)e->count);
+    t.display = spyi_type_take(&text);
+    t.scalar = base->scalar;
+    t.element = element;
+    t.count = count;
+    t.host_size = host_stride * (size_t)count;
+    t.host_align = element->host_align;
+    // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
+    t.device_size = device_stride * (size_t)(count - 1) +
+                    (types->target == SPYI_TARGET_SPIRV ? element->device_size : device_stride);
+    t.device_align = element->device_align;
+    t.same_layout = element->same_layout && host_stride == device_stride;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count, size_t device_size, size_t device_align) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
+    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
+    t.name = spyi_strdup(name);
+    // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
+    const char *from = name;
+    for (const char *p = name; *p && *p != '<'; ++p)
+        if (*p == '.') from = p + 1;
+    t.display = spyi_strdup(from);
+    t.fields = copy;
+    t.field_count = count;
+    t.host_align = 1;
+    t.device_size = device_size;
+    t.device_align = device_align ? device_align : 1;
+    t.same_layout = true;
+    for (uint32_t i = 0; i < count; ++i) {
+        const spyi_type *type = fields[i].type;
+        copy[i].name = spyi_strdup(fields[i].name);
+        copy[i].type = type;
+        copy[i].device_offset = fields[i].device_offset;
+        copy[i].host_offset = spyi_align(t.host_size, type->host_align);
+        t.host_size = copy[i].host_offset + type->host_size;
+        if (type->host_align > t.host_align) t.host_align = type->host_align;
+        if (!type->same_layout || copy[i].host_offset != copy[i].device_offset) t.same_layout = false;
+    }
+    t.host_size = spyi_align(t.host_size, t.host_align);
+    if (t.host_size != spyi_align(t.device_size, t.device_align)) t.same_layout = false;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar) {
+    spyi_type t = *spyi_type_scalar(types, scalar);
+    t.name = spyi_strdup(name);
+    t.display = spyi_strdup(name);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_memory(spyi_types *types) {
+    return spyi_type_enum(types, "void", SPY_UINT8);
+}
+
+bool spyi_type_is_memory(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
+}
+
+// How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
+// prints with all its defaults and then does not read, is "float3*".
+static char *spyi_readable_name(spyi_types *types, const char *name) {
+    const char *defaults = ", Access.ReadWrite, AddressSpace.Device, DefaultDataLayout>";
+    spyi_text out = { NULL, 0, 0 };
+    bool pointer = false;
+    for (const char *c = name; *c; c++) {
+        bool begins = c == name || strchr("<, ", c[-1]);
+        size_t size = begins && (strncmp(c, "vector<", 7) == 0 || strncmp(c, "matrix<", 7) == 0)
+                          ? strcspn(c, ">") + 1
+                          : 0;
+        spyi_text inner = { NULL, 0, 0 };
+        const spyi_type *type = NULL;
+        if (size && c[size - 1]) {
+            spyi_text_add_n(&inner, c, size);
+            type = spyi_type_parse(types, spyi_text_str(&inner));
+            spyi_text_free(&inner);
+        }
+        if (type) {
+            spyi_text_add(&out, "%s", type->display);
+            c += size - 1;
+        } else if (c == name && strncmp(c, "Ptr<", 4) == 0 && strstr(c, defaults)) {
+            pointer = true;
+            c += 3;
+        } else if (pointer && strcmp(c, defaults) == 0) {
+            spyi_text_add(&out, "*");
+            break;
+        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // of buffers
+            c += 18;
+        } else {
+            spyi_text_add_n(&out, c, 1);
+        }
+    }
+    return spyi_type_take(&out);
+}
+
+const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    t.name = spyi_strdup(name && *name ? name : "?");
+    if (t.name) t.display = spyi_readable_name(types, t.name);
+    t.host_align = t.device_align = 1;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
+    t.name = spyi_strdup(name);
+    t.display = spyi_readable_name(types, name);
+    t.host_align = t.device_align = 1;
+    t.fields = copy;
+    t.field_count = count;
+    for (uint32_t i = 0; i < count; ++i) {
+        copy[i].name = spyi_strdup(fields[i].name);
+        copy[i].type = fields[i].type;
+        copy[i].device_offset = fields[i].device_offset;
+    }
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                       uint32_t count) {
+    spyi_field fields[SPYI_MOST_SLOTS];
+    char names[SPYI_MOST_SLOTS][16];
+    memset(fields, 0, sizeof fields);
+    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    for (uint32_t i = 0; i < count; ++i) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = element;
+    }
+    return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_pair(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DifferentialPair<", 17) == 0 &&
+           type->name[strlen(type->name) - 1] == '>'; // an array of them ends in ']'
+}
+
+bool spyi_type_holds_pair(const spyi_type *type) {
+    bool holds =
+        spyi_type_is_pair(type) || (type->kind == SPYI_TYPE_ARRAY && spyi_type_holds_pair(type->element));
+    for (uint32_t i = 0; i < type->field_count && !holds; ++i)
+        holds = spyi_type_holds_pair(type->fields[i].type);
+    return holds;
+}
+
+bool spyi_type_is_bound_array(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[' &&
+           !spyi_type_holds_pair(type->fields[0].type);
+}
+
+const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element) {
+    spyi_field field;
+    memset(&field, 0, sizeof field);
+    field.name = "[]";
+    field.type = element->element ? spyi_type_other(types, element->name) : element;
+    return spyi_type_opaque(types, name, &field, 1);
+}
+
+bool spyi_type_is_unsized(const spyi_type *type) {
+    return spyi_type_is_bound_array(type) && type->fields[0].name[1] == ']';
+}
+
+const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    t.name = spyi_strdup(name);
+    t.display = spyi_readable_name(types, name);
+    t.host_align = t.device_align = 1;
+    t.element = element;
+    return spyi_type_intern(types, &t);
+}
+
+size_t spyi_type_device_stride(const spyi_type *type) {
+    return spyi_align(type->device_size, type->device_align);
+}
+
+size_t spyi_type_host_stride(const spyi_type *type) {
+    return type->host_size; // C pads the end of a struct
+}
+
+// >>names of built-in types
+
+// Every name that Slang has for a scalar.
+static const struct {
+    const char *name;
+    spy_dtype scalar;
+} spyi_type_scalar_names[] = {
+    { "bool", SPY_BOOL },         { "int8_t", SPY_INT8 },       { "uint8_t", SPY_UINT8 },
+    { "int16_t", SPY_INT16 },     { "uint16_t", SPY_UINT16 },   { "int32_t", SPY_INT32 },
+    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },     { "uint64_t", SPY_UINT64 },
+    { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
+    { "int", SPY_INT32 },         { "uint", SPY_UINT32 },       { "half", SPY_FLOAT16 },
+    { "float", SPY_FLOAT32 },     { "double", SPY_FLOAT64 },
+};
+
+static void spyi_type_skip(const char **at) {
+    while (**at == ' ' || **at == '\t') ++*at;
+}
+
+static bool spyi_type_token(const char **at, char token) {
+    spyi_type_skip(at);
+    if (**at != token) return false;
+    ++*at;
+    spyi_type_skip(at);
+    return true;
+}
+
+static bool spyi_type_number(const char **at, int64_t *value) {
+    spyi_type_skip(at);
+    if (**at < '0' || **at > '9') return false;
+    int64_t v = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at) {
+        if (v > 0x7ffffffff) return false;
+        v = v * 10 + (**at - '0');
+    }
+    *value = v;
+    return true;
+}
+
+static bool spyi_type_parse_scalar(const char **at, spy_dtype *scalar) {
+    size_t best = 0;
+    for (size_t i = 0; i < sizeof spyi_type_scalar_names / sizeof spyi_type_scalar_names[0]; ++i) {
+        size_t n = strlen(spyi_type_scalar_names[i].name);
+        if (n > best && strncmp(*at, spyi_type_scalar_names[i].name, n) == 0) {
+            best = n;
+            *scalar = spyi_type_scalar_names[i].scalar;
+        }
+    }
+    *at += best;
+    return best > 0;
+}
+
+static bool spyi_type_word(const char **at, const char *word) { // `word` and then '<'
+    size_t n = strlen(word);
+    if (strncmp(*at, word, n) != 0) return false;
+    const char *after = *at + n;
+    if (!spyi_type_token(&after, '<')) return false;
+    *at = after;
+    return true;
+}
+
+// Sizes beyond 4 are not Slang's built-in vectors and matrices.
+static bool spyi_type_small(int64_t n) {
+    return n >= 1 && n <= 4;
+}
+
+static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, int depth) {
+    spy_dtype scalar = SPY_DTYPE_DEFAULT;
+    int64_t rows = 0, columns = 0;
+    const spyi_type *type = NULL;
+    if (depth > 16) return NULL;
+    spyi_type_skip(at);
+    if (spyi_type_word(at, "vector")) {
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') ||
+            !spyi_type_number(at, &columns) || !spyi_type_token(at, '>') || !spyi_type_small(columns))
+            return NULL;
+        type = spyi_type_vector(types, scalar, (uint32_t)columns);
+    } else if (spyi_type_word(at, "matrix")) {
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') ||
+            !spyi_type_number(at, &rows) || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) ||
+            !spyi_type_token(at, '>') || !spyi_type_small(rows) || !spyi_type_small(columns))
+            return NULL;
+        type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
+    } else if (spyi_type_word(at, "Array")) {
+        const spyi_type *element = spyi_type_parse_at(types, at, depth + 1);
+        if (!element || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) ||
+            !spyi_type_token(at, '>'))
+            return NULL;
+        type = spyi_type_array(types, element, columns);
+    } else if (spyi_type_parse_scalar(at, &scalar)) {
+        type = spyi_type_scalar(types, scalar);
+        if (**at >= '0' && **at <= '9') {
+            if (!spyi_type_number(at, &columns) || !spyi_type_small(columns)) return NULL;
+            if (**at == 'x') {
+                ++*at;
+                rows = columns;
+                if (!spyi_type_number(at, &columns) || !spyi_type_small(columns)) return NULL;
+                type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
+            } else {
+                type = spyi_type_vector(types, scalar, (uint32_t)columns);
+            }
+        }
+        if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z'))
+            return NULL; // "float3_of_mine"
+    } else if (strncmp(*at, "void", 4) == 0) {
+        *at += 4;
+        spyi_type_skip(at);
+        return **at == '\0' ? types->void_type : NULL;
+    } else {
+        return NULL;
+    }
+    int64_t sizes[16];
+    int count = 0;
+    while (spyi_type_token(at, '[')) {
+        if (count == 16 || !spyi_type_number(at, &sizes[count++]) || !spyi_type_token(at, ']')) return NULL;
+    }
+    while (count > 0) type = spyi_type_array(types, type, sizes[--count]); // the last size is the innermost
+    return type;
+}
+
+const spyi_type *spyi_type_parse(spyi_types *types, const char *name) {
+    if (!name) return NULL;
+    const char *at = name;
+    const spyi_type *type = spyi_type_parse_at(types, &at, 0);
+    spyi_type_skip(&at);
+    return type && *at == '\0' && type->kind != SPYI_TYPE_OTHER ? type : NULL;
+}
+
+// >>copies between layouts
+
+static void spyi_type_copy(const spyi_type *type, char *to, const char *from, size_t count, bool to_device) {
+    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
+    size_t to_step = to_device ? device : host, from_step = to_device ? host : device;
+    if (count == 0) return;
+    if (type->same_layout) {
+        // The device's last element may end before C's padding: nothing is written behind it.
+        memcpy(to, from,
+               (count - 1) * host +
+                   (type->host_size < type->device_size ? type->host_size : type->device_size));
+        return;
+    }
+    for (size_t i = 0; i < count; ++i, to += to_step, from += from_step) {
+        switch (type->kind) {
+        case SPYI_TYPE_SCALAR:
+            if (type->scalar ==
+                SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+                uint32_t wide = 0;
+                uint8_t narrow = 0;
+                if (to_device) {
+                    memcpy(&narrow, from, sizeof narrow);
+                    wide = narrow != 0;
+                    memcpy(to, &wide, sizeof wide);
+                } else {
+                    memcpy(&wide, from, sizeof wide);
+                    narrow = wide != 0;
+                    memcpy(to, &narrow, sizeof narrow);
+                }
+            } else {
+                memcpy(to, from, type->host_size);
+            }
+            break;
+        case SPYI_TYPE_VECTOR: spyi_type_copy(type->element, to, from, type->columns, to_device); break;
+        case SPYI_TYPE_MATRIX: spyi_type_copy(type->element, to, from, type->rows, to_device); break;
+        case SPYI_TYPE_ARRAY: spyi_type_copy(type->element, to, from, (size_t)type->count, to_device); break;
+        case SPYI_TYPE_STRUCT:
+            for (uint32_t f = 0; f < type->field_count; ++f) {
+                const spyi_field *field = &type->fields[f];
+                spyi_type_copy(field->type, to + (to_device ? field->device_offset : field->host_offset),
+                               from + (to_device ? field->host_offset : field->device_offset), 1, to_device);
+            }
+            break;
+        case SPYI_TYPE_VOID:
+        case SPYI_TYPE_OTHER: break;
+        }
+    }
+}
+
+void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count) {
+    spyi_type_copy(type, (char *)device, (const char *)host, count, true);
+}
+
+void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count) {
+    spyi_type_copy(type, (char *)host, (const char *)device, count, false);
+}
+
+// >>data/convert.c ------------------------------------------------------------------------------------------
+
+// Scalars from one dtype to another, with the rules for what fits. Source: design.md, "Values and types".
+
+// >>half
+
+// Round to nearest even, straight from double: one rounding, also for subnormal halves.
+uint16_t spyi_float_to_half(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint16_t sign = (uint16_t)((bits >> 48) & 0x8000u);
+    int exponent = (int)((bits >> 52) & 0x7ff) - 1023;
+    uint64_t mantissa = bits & 0xfffffffffffffull;
+    if (exponent == 1024) { // infinity; a NaN stays one
+        uint16_t payload = mantissa ? (uint16_t)(0x200u | (uint16_t)(mantissa >> 42)) : (uint16_t)0;
+        return (uint16_t)(sign | 0x7c00u | payload);
+    }
+    if (exponent > 15) return (uint16_t)(sign | 0x7c00u);
+    if (exponent < -25) return sign;
+    mantissa |= 0x10000000000000ull;
+    // Keep 11 bits of a normal number, fewer of a subnormal one. Carries walk into the exponent by themselves.
+    int drop = exponent >= -14 ? 42 : 42 + (-14 - exponent);
+    uint64_t kept = mantissa >> drop, rest = mantissa & ((1ull << drop) - 1), middle = 1ull << (drop - 1);
+    if (rest > middle || (rest == middle && (kept & 1))) ++kept;
+    uint32_t half = exponent >= -14 ? (uint32_t)kept + ((uint32_t)(exponent + 14) << 10) : (uint32_t)kept;
+    return (uint16_t)(sign | half);
+}
+
+double spyi_half_to_float(uint16_t half) {
+    uint64_t sign = (uint64_t)(half & 0x8000u) << 48, mantissa = half & 0x3ffu, bits;
+    int exponent = (half >> 10) & 31;
+    double value;
+    if (exponent == 31) {
+        bits = sign | 0x7ff0000000000000ull | mantissa << 42;
+    } else if (exponent == 0) {
+        value = (double)mantissa / 16777216.0; // 2^-24
+        memcpy(&bits, &value, sizeof bits);
+        bits |= sign;
+    } else {
+        bits = sign | (uint64_t)(exponent + 1008) << 52 | mantissa << 42;
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// >>one scalar: read into the widest type of its kind, check, write
+
+typedef enum spyi_scalar_kind {
+    SPYI_SCALAR_SIGNED,
+    SPYI_SCALAR_UNSIGNED,
+    SPYI_SCALAR_FLOAT
+} spyi_scalar_kind;
+
+typedef struct spyi_any_scalar {
+    spyi_scalar_kind kind;
+    int64_t i;
+    uint64_t u;
+    double f;
+} spyi_any_scalar;
+
+static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
+    spyi_any_scalar s = { SPYI_SCALAR_SIGNED, 0, 0, 0 };
+#define SPYI_READ(ctype, scalar_kind, member, wide)                                                          \
+    {                                                                                                        \
+        ctype v;                                                                                             \
+        memcpy(&v, from, sizeof v);                                                                          \
+        s.kind = scalar_kind;                                                                                \
+        s.member = (wide)v;                                                                                  \
+    }                                                                                                        \
+    break
+    switch (type) {
+    case SPY_BOOL:
+        s.kind = SPYI_SCALAR_UNSIGNED;
+        s.u = *from != 0;
+        break;
+    case SPY_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
+    case SPY_FLOAT16: {
+        uint16_t half;
+        memcpy(&half, from, sizeof half);
+        s.kind = SPYI_SCALAR_FLOAT;
+        s.f = spyi_half_to_float(half);
+        break;
+    }
+    case SPY_FLOAT32:
+    case SPY_DTYPE_DEFAULT:
+    case SPY_DTYPE_COUNT:
+    default: SPYI_READ(float, SPYI_SCALAR_FLOAT, f, double);
+    }
+#undef SPYI_READ
+    return s;
+}
+
+static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
+    unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
+    bool is_signed = type == SPY_INT8 || type == SPY_INT16 || type == SPY_INT32 || type == SPY_INT64;
+    *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
+    if (is_signed) *high >>= 1;
+    *low = is_signed ? -(int64_t)*high - 1 : 0;
+}
+
+static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
+    int64_t low;
+    uint64_t high;
+    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 ||
+        type == SPY_DTYPE_DEFAULT)
+        return true;
+    spyi_integer_range(type, &low, &high);
+    if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
+    if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
+    // Whole and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX are not, hence `<`.
+    if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
+    return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
+}
+
+static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
+    // Two's complement makes one 64-bit pattern of all three kinds.
+    uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
+    if (type == SPY_FLOAT16) {
+        double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
+                   : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
+                                                   : (double)s->u;
+        uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
+        memcpy(to, &half, sizeof half);
+    } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
+        float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
+                  : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i
+                                                  : (float)s->u;
+        memcpy(to, &v, sizeof v);
+    } else if (type == SPY_FLOAT64) {
+        double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
+                   : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
+                                                   : (double)s->u;
+        memcpy(to, &v, sizeof v);
+    } else if (type == SPY_BOOL) {
+        uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;
+        memcpy(to, &v, sizeof v);
+    } else {
+        if (s->kind == SPYI_SCALAR_FLOAT) bits = s->f < 0 ? (uint64_t)(int64_t)s->f : (uint64_t)s->f;
+        switch (spyi_scalar_size(type)) {
+        case 1: {
+            uint8_t v = (uint8_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        case 2: {
+            uint16_t v = (uint16_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        case 4: {
+            uint32_t v = (uint32_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        default: memcpy(to, &bits, sizeof bits); break;
+        }
+    }
+}
+
+// >>runs: the pairs that numpy's and Python's own types make common, in loops that compilers vectorise
+
+#define SPYI_RUN(from_ctype, to_ctype, fits)                                                                 \
+    {                                                                                                        \
+        bool all = true;                                                                                     \
+        for (size_t i = 0; i < count; ++i) {                                                                 \
+            from_ctype v;                                                                                    \
+            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
+            all = all && (fits);                                                                             \
+        }                                                                                                    \
+        for (size_t i = 0; all && i < count; ++i) {                                                          \
+            from_ctype v;                                                                                    \
+            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
+            to_ctype w = (to_ctype)v;                                                                        \
+            memcpy(out + i * sizeof w, &w, sizeof w);                                                        \
+        }                                                                                                    \
+        *done = all;                                                                                         \
+        return true;                                                                                         \
+    }
+
+// false: none of these pairs. *done: whether all numbers fit.
+static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
+                             bool *done) {
+    if (from == SPY_FLOAT64 && to == SPY_FLOAT32) SPYI_RUN(double, float, true);
+    if (from == SPY_FLOAT32 && to == SPY_FLOAT64) SPYI_RUN(float, double, true);
+    if (from == SPY_INT64 && to == SPY_INT32) SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
+    if (from == SPY_INT64 && to == SPY_FLOAT32) SPYI_RUN(int64_t, float, true);
+    if (from == SPY_INT32 && to == SPY_FLOAT32) SPYI_RUN(int32_t, float, true);
+    return false;
+}
+#undef SPYI_RUN
+
+// >>the entry point
+
+bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
+    char *out = (char *)to;
+    const char *in = (const char *)from;
+    size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
+    if (count == 0) return true;
+    if (to_type == from_type && to_type != SPY_BOOL) {
+        memcpy(out, in, count * to_size);
+        return true;
+    }
+    bool done = false;
+    if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
+    for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
+        spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
+        if (!spyi_scalar_fits(&s, to_type)) return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
+        spyi_scalar_write(out + i * to_size, to_type, &s);
+    }
+    return true;
+}
+
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                               size_t count) {
+    if (to_type <= SPY_DTYPE_DEFAULT || to_type >= SPY_DTYPE_COUNT || from_type <= SPY_DTYPE_DEFAULT ||
+        from_type >= SPY_DTYPE_COUNT)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: expected two of spy_dtype, got %d and %d", (int)to_type,
+                         (int)from_type);
+    if (count && (!to || !from))
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: argument '%s': expected numbers, got NULL",
+                         to ? "from" : "to");
+    if (spyi_convert_scalars(to, to_type, from, from_type, count)) return SPY_OK;
+    return spyi_fail(NULL, SPY_ERROR_OUT_OF_RANGE,
+                     "spy_convert_numbers: a number of type %s does not fit into %s",
+                     spy_dtype_name(from_type), spy_dtype_name(to_type));
+}
+
+// >>data/near.c ---------------------------------------------------------------------------------------------
+
+// Names near to one that is not there, for "did you mean".
+
+SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name) {
+    size_t length = strlen(near_names->wanted);
+    unsigned distance = spyi_edit_distance(near_names->wanted, name),
+             most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
+    // Half of a short name is another name.
+    if (distance > most || distance >= length) return;
+    for (uint32_t i = 0; i < near_names->count; ++i)
+        if (strcmp(near_names->names[i], name) == 0) return; // another overload
+    uint32_t at = near_names->count;
+    while (at > 0 && near_names->distances[at - 1] > distance) --at;
+    if (at == SPYI_NEAR_COUNT) return;
+    if (near_names->count == SPYI_NEAR_COUNT) free(near_names->names[--near_names->count]);
+    for (uint32_t i = near_names->count; i > at; --i) {
+        near_names->names[i] = near_names->names[i - 1];
+        near_names->distances[i] = near_names->distances[i - 1];
+    }
+    near_names->names[at] = spyi_strdup(name);
+    near_names->distances[at] = distance;
+    near_names->count++;
+}
+
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names) {
+    static const char *const scalars[] = { "float",   "half",     "double",   "int",      "uint",
+                                           "bool",    "int8_t",   "uint8_t",  "int16_t",  "uint16_t",
+                                           "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
+    static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
+    char name[16];
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i)
+        for (int n = 2; n <= 4; ++n) {
+            snprintf(name, sizeof name, "%s%d", vectors[i], n);
+            spyi_near_offer(near_names, name);
+        }
+}
+
+SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out) {
+    for (uint32_t i = 0; i < near_names->count; ++i) {
+        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names->names[i]);
+        free(near_names->names[i]);
+    }
+    if (near_names->count) spyi_text_add(out, "?");
+    near_names->count = 0;
+}
+
+// >>data/literals.c -----------------------------------------------------------------------------------------
+
+// String literals of kernels, by the hashes that the kernels have of them.
+
+SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size) {
+    if (spyi_literals_find(literals, hash)) return true;
+    if (literals->count == literals->capacity) {
+        uint32_t capacity = literals->capacity ? literals->capacity * 2 : 16;
+        spyi_literal *items = (spyi_literal *)spyi_realloc(literals->items, capacity * sizeof *items);
+        if (!items) return false;
+        literals->items = items;
+        literals->capacity = capacity;
+    }
+    char *copy = (char *)spyi_malloc(size + 1);
+    if (!copy) return false;
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    literals->items[literals->count].hash = hash;
+    literals->items[literals->count++].text = copy;
+    return true;
+}
+
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash) {
+    for (uint32_t i = 0; i < literals->count; i++)
+        if (literals->items[i].hash == hash) return literals->items[i].text;
+    return NULL;
+}
+
+SPYI_FN void spyi_literals_free(spyi_literals *literals) {
+    for (uint32_t i = 0; i < literals->count; i++) free(literals->items[i].text);
+    free(literals->items);
+    memset(literals, 0, sizeof *literals);
+}
+
+// >>data/args.c ---------------------------------------------------------------------------------------------
+
+// The constructors of spy_arg: what a caller writes into SPY_ARGS. Nothing is checked here, for there is no
+// device to report to; the call says what does not fit.
+
+// Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
+// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
+// copies after all (27 ns an argument instead of 3).
+static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
+                         spy_dtype dtype) {
+    arg->name = name;
+    arg->kind = kind;
+    arg->direction = direction;
+    arg->dtype = dtype;
+    arg->map_count = 0;
+    arg->type = NULL;
+    arg->custom = NULL;
+    arg->value.u = 0;
+    arg->count = 0;
+}
+
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.custom = kind;
+    memset(arg.dims, 0, sizeof arg.dims);
+    return arg;
+}
+
+// >>scalars in
+
+spy_arg spy_arg_bool(const char *name, bool value) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
+    arg.value.u = value ? 1u : 0u;
+    return arg;
+}
+
+spy_arg spy_arg_i32(const char *name, int32_t value) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
+    arg.value.i = value;
+    return arg;
+}
+
+spy_arg spy_arg_u32(const char *name, uint32_t value) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
+    arg.value.u = value;
+    return arg;
+}
+
+spy_arg spy_arg_i64(const char *name, int64_t value) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
+    arg.value.i = value;
+    return arg;
+}
+
+spy_arg spy_arg_u64(const char *name, uint64_t value) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
+    arg.value.u = value;
+    return arg;
+}
+
+spy_arg spy_arg_f32(const char *name, float value) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
+    arg.value.f = (double)value;
+    return arg;
+}
+
+spy_arg spy_arg_f64(const char *name, double value) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
+    arg.value.f = value;
+    return arg;
+}
+
+// >>scalars out and inout: the value lies in the caller's memory, of the size that dtype says
+
+#define SPYI_RESULT(kind, direction, dtype)                                                                  \
+    spy_arg arg;                                                                                             \
+    spyi_set_arg(&arg, name, kind, direction, dtype);                                                        \
+    arg.value.out = value;                                                                                   \
+    return arg
+
+spy_arg spy_out_bool(const char *name, bool *value) {
+    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL);
+}
+
+spy_arg spy_out_i32(const char *name, int32_t *value) {
+    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32);
+}
+
+spy_arg spy_out_u32(const char *name, uint32_t *value) {
+    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32);
+}
+
+spy_arg spy_out_i64(const char *name, int64_t *value) {
+    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64);
+}
+
+spy_arg spy_out_u64(const char *name, uint64_t *value) {
+    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64);
+}
+
+spy_arg spy_out_f32(const char *name, float *value) {
+    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32);
+}
+
+spy_arg spy_out_f64(const char *name, double *value) {
+    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64);
+}
+
+spy_arg spy_inout_i32(const char *name, int32_t *value) {
+    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32);
+}
+
+spy_arg spy_inout_u32(const char *name, uint32_t *value) {
+    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32);
+}
+
+spy_arg spy_inout_bool(const char *name, bool *value) {
+    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL);
+}
+
+spy_arg spy_inout_i64(const char *name, int64_t *value) {
+    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64);
+}
+
+spy_arg spy_inout_u64(const char *name, uint64_t *value) {
+    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64);
+}
+
+spy_arg spy_inout_f32(const char *name, float *value) {
+    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32);
+}
+
+spy_arg spy_inout_f64(const char *name, double *value) {
+    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64);
+}
+
+// >>tensors, arrays, bytes, structs
+
+spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.tensor = tensor;
+    return arg;
+}
+
+spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
+    arg.value.new_tensor = tensor;
+    return arg;
+}
+
+static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
+    arg.value.result = result;
+    return arg;
+}
+
+spy_arg spy_out_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+}
+
+spy_arg spy_inout_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+}
+
+// A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
+static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
+                               const spy_shape *shape, const void *data) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
+    uint32_t i;
+    arg.value.data = data;
+    arg.count = shape->rank;
+    for (i = 0; i < shape->rank && i < SPY_MAX_RANK; i++) arg.dims[i] = shape->dims[i];
+    return arg;
+}
+
+static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t count, const void *values) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
+    arg.value.data = values;
+    arg.count = 1;
+    arg.dims[0] = count;
+    return arg;
+}
+
+spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_DEFAULT, dtype, &shape, data);
+}
+
+spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_OUT, dtype, &shape, data);
+}
+
+spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_INOUT, dtype, &shape, data);
+}
+
+spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
+    return spyi_make_vector(name, SPY_FLOAT32, count, values);
+}
+
+spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
+    return spyi_make_vector(name, SPY_INT32, count, values);
+}
+
+static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
+                              size_t size_bytes) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
+    arg.value.data = data;
+    arg.count = size_bytes;
+    return arg;
+}
+
+spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_DEFAULT, data, size_bytes);
+}
+
+spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_OUT, data, size_bytes);
+}
+
+spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
+}
+
+spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.fields = pair.items;
+    arg.count = pair.count;
+    return arg;
+}
+
+spy_arg spy_arg_struct(const char *name, spy_args fields) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.fields = fields.items;
+    arg.count = fields.count;
+    return arg;
+}
+
+// >>how an argument is run over
+
+spy_arg spy_map_value(spy_arg arg) {
+    arg.map_count = SPY_MAP_VALUE;
+    return arg;
+}
+
+// As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
+// both out of range), are left for the call to refuse.
+spy_arg spy_map(spy_arg arg, spy_dims dims) {
+    uint32_t i;
+    arg.map_count = dims.count ? dims.count : SPY_MAP_WHOLE;
+    for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
+        int32_t dim = dims.dims[i];
+        arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
+    }
+    return arg;
+}
+
+spy_arg spy_cast(spy_arg arg, const char *type) {
+    arg.type = type;
+    return arg;
+}
+
+// >>data/packed.c -------------------------------------------------------------------------------------------
+
+// Packed arguments: a copy of an argument, with all that it points to, for calls that give it again and again.
+
+struct spy_packed {
+    spy_arg arg;
+    char *name, *type;
+    void *data;         // of host values
+    spy_packed *fields; // of structs
+    spy_arg *items;     // the fields' arguments, next to each other
+    size_t field_count;
+};
+
+static void spyi_packed_clear(spy_packed *p) {
+    for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
+    if (p->arg.kind == SPY_ARG_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
+    free(p->fields);
+    free(p->items);
+    free(p->data);
+    free(p->name);
+    free(p->type);
+    memset(p, 0, sizeof *p);
+}
+
+static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
+    *size = 0;
+    if (arg->kind == SPY_ARG_DATA) *size = arg->count;
+    if (arg->kind == SPY_ARG_ARRAY) {
+        spy_shape shape;
+        memset(&shape, 0, sizeof shape);
+        if (arg->count > SPY_MAX_RANK) return "its rank is above SPY_MAX_RANK";
+        shape.rank = (uint32_t)arg->count;
+        memcpy(shape.dims, arg->dims, sizeof shape.dims);
+        int64_t count = spyi_shape_count(&shape);
+        size_t element = spyi_scalar_size(arg->dtype);
+        if (count < 0 || (element && count > SPYI_MOST_BYTES / (int64_t)element))
+            return "its shape has a negative or too large size";
+        *size = (size_t)count * element;
+    }
+    return *size && !arg->value.data ? "its host data is NULL" : NULL;
+}
+
+// Copies `arg` into `p`; on failure *problem says what is wrong with it, and p is to be cleared.
+static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const char **problem) {
+    size_t size = 0;
+    *problem = NULL;
+    memset(p, 0, sizeof *p);
+    p->arg = *arg;
+    p->arg.value.u = 0; // until what it points to is ours
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
+        *problem = "outputs cannot be packed";
+    else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
+        *problem = "a grid cannot be packed: its desc is the caller's";
+    else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
+        *problem = "expected a living tensor";
+    else if ((arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) &&
+             ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
+        *problem = "its fields are NULL, too many, or nested too deep";
+    else *problem = spyi_packed_bytes(arg, &size);
+    if (*problem) return false;
+    p->name = spyi_strdup(arg->name);
+    p->type = spyi_strdup(arg->type);
+    p->arg.name = p->name;
+    p->arg.type = p->type;
+    *problem = "out of host memory";
+    if ((arg->name && !p->name) || (arg->type && !p->type)) return false;
+    if (size) {
+        p->data = spyi_malloc(size);
+        if (!p->data) return false;
+        memcpy(p->data, arg->value.data, size);
+        p->arg.value.data = p->data;
+    } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
+        p->fields = (spy_packed *)spyi_calloc(arg->count + 1, sizeof *p->fields);
+        p->items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *p->items);
+        if (!p->fields || !p->items) return false;
+        for (size_t i = 0; i < arg->count; i++) {
+            p->field_count = i + 1;
+            if (!spyi_packed_copy(&p->fields[i], &arg->value.fields[i], depth + 1, problem)) return false;
+            p->items[i] = p->fields[i].arg;
+        }
+        p->arg.value.fields = p->items;
+    } else {
+        p->arg.value = arg->value;
+        if (arg->kind == SPY_ARG_TENSOR) spy_retain_tensor(arg->value.tensor);
+    }
+    *problem = NULL;
+    return true;
+}
+
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
+    spy_packed *p = (spy_packed *)spyi_calloc(1, sizeof *p);
+    *problem = "out of host memory";
+    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    spyi_packed_clear(p);
+    free(p);
+    return NULL;
+}
+
+spy_packed *spy_pack(spy_device *device, spy_arg arg) {
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
+    const char *problem = NULL;
+    spy_packed *p = spyi_packed_make(&arg, &problem);
+    if (!p)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
+                  arg.name ? arg.name : "", problem);
+    spyi_leave(device);
+    return p;
+}
+
+spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
+    spy_arg arg;
+    if (packed) arg = packed->arg;
+    else memset(&arg, 0, sizeof arg); // a kind that the call refuses
+    arg.name = name;
+    return arg;
+}
+
+void spy_release_packed(spy_packed *packed) {
+    if (!packed) return;
+    spyi_packed_clear(packed);
+    free(packed);
+}
+
+// >>data/pool.c ---------------------------------------------------------------------------------------------
+
+// The caching memory pool of a device and the hazards of its blocks.
+//
+// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
+// the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
+// is recorded later and its hazards put a barrier between the two, so memory is reused in the order of work.
+//
+// On an H200 a new tensor, one call with it and its release take 1.70 us (4 KiB) and 1.69 us (4 MiB), of which the call is
+// 1.69; cuMemAllocAsync, cuLaunchKernel and cuMemFreeAsync 3.96 and 3.87 us, of which the launch is 2.98.
+
+#define SPYI_SLAB_BYTES ((uint64_t)8 << 20)
+#define SPYI_SLAB_LARGEST ((uint64_t)1 << 20)
+#define SPYI_BLOCK_SMALLEST 256u
+
+// The smallest class whose blocks hold `size` bytes, and their size: 256, 320, 384, 448, 512, 640, ...
+static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
+    uint64_t base = SPYI_BLOCK_SMALLEST;
+    int32_t index = 0;
+    while (base * 2 < size) {
+        base *= 2;
+        index += 4;
+    }
+    for (uint64_t quarter = 0; quarter <= 4; quarter++) {
+        uint64_t bytes = base + base / 4 * quarter;
+        if (bytes >= size) {
+            *block_size = bytes;
+            return index + (int32_t)quarter;
+        }
+    }
+    return -1; // not reached: base * 2 >= size
+}
+
+static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int32_t size_class, uint64_t size,
+                                    const char *label, spyi_text *error, spy_status *status) {
+    const spy_backend *table = device->backend;
+    spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
+    if (!storage) {
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(error, "out of host memory");
+        return NULL;
+    }
+    storage->size = size;
+    storage->size_class = size_class;
+    storage->memory = memory;
+    if (size > SPYI_SLAB_LARGEST) {
+        *status = table->allocate_chunk(device->gpu, memory, (size_t)size, label, &storage->chunk, error);
+        if (*status != SPY_OK) {
+            spyi_free(&device->ctx, storage, sizeof *storage);
+            return NULL;
+        }
+        device->pool.held_bytes += size;
+        return storage;
+    }
+    spyi_slab *slab = device->pool.slabs[memory];
+    if (!slab || slab->used + size > slab->chunk.size) {
+        slab = (spyi_slab *)spyi_allocate(&device->ctx, sizeof *slab);
+        *status = slab ? table->allocate_chunk(device->gpu, memory, (size_t)SPYI_SLAB_BYTES, "slangpy pool",
+                                               &slab->chunk, error)
+                       : SPY_ERROR_OUT_OF_MEMORY;
+        if (*status != SPY_OK) {
+            spyi_free(&device->ctx, slab, sizeof *slab);
+            spyi_free(&device->ctx, storage, sizeof *storage);
+            return NULL;
+        }
+        slab->next = device->pool.slabs[memory];
+        device->pool.slabs[memory] = slab;
+        device->pool.held_bytes += slab->chunk.size;
+    }
+    storage->chunk = slab->chunk;
+    storage->slab = slab;
+    storage->offset = slab->used;
+    slab->used +=
+        size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
+    return storage;
+}
+
+SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
+                                     spyi_text *error, spy_status *status) {
+    uint64_t block_size = 0;
+    int32_t size_class = spyi_size_class(size ? size : 1, &block_size);
+    *status = SPY_OK;
+    if (size > ((uint64_t)1 << 44)) {
+        *status = SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+        spyi_text_add(error, "%llu bytes are more than any device has", (unsigned long long)size);
+        return NULL;
+    }
+    spyi_storage **list = &device->pool.free_blocks[memory][size_class];
+    spyi_storage *storage = *list;
+    if (storage) {
+        *list = storage->next;
+    } else {
+        storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
+        if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
+            // Give cached memory back and try once more.
+            spyi_text ignored = { NULL, 0, 0 };
+            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
+                                      &ignored) == SPY_OK) {
+                spyi_pool_trim(device);
+                spyi_text_free(error); // who gets memory looks at no error
+                storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
+            }
+            spyi_text_free(&ignored);
+            if (!storage)
+                spyi_text_add(error, "; %llu bytes are in use, %llu held by the pool",
+                              (unsigned long long)device->pool.used_bytes,
+                              (unsigned long long)device->pool.held_bytes);
+        }
+        if (!storage) return NULL;
+    }
+    storage->next = NULL;
+    storage->references = 0;
+    device->pool.used_bytes += storage->size;
+    if (storage->slab) storage->slab->live++;
+    return storage;
+}
+
+static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
+    if (storage->slab) storage->slab->live--;
+    storage->next = device->pool.free_blocks[storage->memory][storage->size_class];
+    device->pool.free_blocks[storage->memory][storage->size_class] = storage;
+}
+
+SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
+    uint64_t held_from = device->base->held_from;
+    if (storage->size_class < 0)
+        return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    device->pool.used_bytes -= storage->size;
+    if (held_from == 0 || storage->held_submit < held_from) {
+        spyi_pool_free_block(device, storage);
+        return;
+    }
+    // Work of ours that used the block again could be submitted before the recording.
+    storage->next = device->pool.waiting;
+    device->pool.waiting = storage;
+    device->pool.waiting_bytes += storage->size;
+}
+
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
+    uint64_t held_from = device->base->held_from;
+    for (spyi_storage **at = &device->pool.waiting; *at;) {
+        spyi_storage *storage = *at;
+        if (held_from != 0 && storage->held_submit >= held_from) {
+            at = &storage->next;
+            continue;
+        }
+        *at = storage->next;
+        device->pool.waiting_bytes -= storage->size;
+        spyi_pool_free_block(device, storage);
+    }
+}
+
+SPYI_FN void spyi_pool_trim(spy_device *device) {
+    for (int memory = 0; memory < 2; memory++) {
+        for (int i = 0; i < SPYI_SIZE_CLASSES; i++) {
+            spyi_storage **at = &device->pool.free_blocks[memory][i];
+            while (*at) {
+                spyi_storage *storage = *at;
+                if (storage->slab && storage->slab->live > 0) {
+                    at = &storage->next;
+                    continue;
+                }
+                *at = storage->next;
+                if (!storage->slab) {
+                    device->backend->free_chunk(device->gpu, &storage->chunk);
+                    device->pool.held_bytes -= storage->size;
+                }
+                spyi_free(&device->ctx, storage, sizeof *storage);
+            }
+        }
+        spyi_slab **at = &device->pool.slabs[memory];
+        while (*at) {
+            spyi_slab *slab = *at;
+            if (slab->live > 0) {
+                at = &slab->next;
+                continue;
+            }
+            *at = slab->next;
+            device->pool.held_bytes -= slab->chunk.size;
+            device->backend->free_chunk(device->gpu, &slab->chunk);
+            spyi_free(&device->ctx, slab, sizeof *slab);
+        }
+    }
+}
+
+SPYI_FN void spyi_pool_destroy(spy_device *device) {
+    device->base->held_from = 0; // whatever has not been reported must not be submitted any more
+    spyi_pool_release_held(device);
+    spyi_pool_trim(device);
+    SPYI_ASSERT(device->pool.used_bytes == 0);
+    while (device->pool.imported) {
+        spyi_storage *next = device->pool.imported->next;
+        spyi_free(&device->ctx, device->pool.imported, sizeof *device->pool.imported);
+        device->pool.imported = next;
+    }
+}
+
+SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk) {
+    spyi_storage *found = NULL;
+    for (spyi_storage **at = &device->pool.imported; *at;) {
+        spyi_storage *s = *at;
+        bool over = s->references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
+        if (s->chunk.handle == chunk->handle) {
+            found = s;
+        } else if (over) {
+            *at = s->next;
+            spyi_free(&device->ctx, s, sizeof *s);
+            continue;
+        }
+        at = &s->next;
+    }
+    if (found) {
+        if (found->references == 0 ||
+            found->size < chunk->size) { // nobody's: the driver may have given the handle again
+            found->chunk = *chunk;
+            found->size = chunk->size;
+        }
+        return found;
+    }
+    spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
+    if (!storage) return NULL;
+    storage->chunk = *chunk;
+    storage->size = chunk->size;
+    storage->size_class = -1;
+    storage->next = device->pool.imported;
+    device->pool.imported = storage;
+    return storage;
+}
+
+static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
+    return begin < other_end && other_begin < end;
+}
+
+SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
+                         bool writes) {
+    if (storage->write_epoch == device->epoch &&
+        spyi_ranges_meet(begin, end, storage->write_begin, storage->write_end))
+        return true;
+    return writes && storage->read_epoch == device->epoch &&
+           spyi_ranges_meet(begin, end, storage->read_begin, storage->read_end);
+}
+
+static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
+                              uint64_t end) {
+    if (*epoch != now) {
+        *epoch = now;
+        *first = begin;
+        *last = end;
+        return;
+    }
+    if (begin < *first) *first = begin;
+    if (end > *last) *last = end;
+}
+
+SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
+                           bool writes, uint64_t submit) {
+    if (writes) {
+        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch,
+                          begin, end);
+        storage->write_submit = submit;
+    } else {
+        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch,
+                          begin, end);
+    }
+    storage->use_submit = submit;
+    if (device->base->recording) storage->held_submit = submit;
+}
+
+SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
+    bool barrier = needed || device->barrier_owed;
+    if (barrier) device->epoch++;
+    return barrier;
+}
+
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
+// another, whatever epoch it fell into.
+static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
+    uint64_t written = use->storage->write_epoch;
+    if (written < device->untracked_epoch) written = device->untracked_epoch;
+    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
+    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
+}
+
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    bool barrier = untracked, counts = false;
+    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
+    barrier = spyi_take_barrier(device, barrier);
+    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
+    if (counts) device->counts_epoch = device->epoch;
+    uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
+    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
+    if (untracked) device->untracked_submit = submit;
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_use *use = &uses[i];
+        spyi_storage *s = use->storage;
+        s->use_submit = submit;
+        if (use->reads)
+            spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
+        if (!use->writes) continue;
+        spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
+        s->write_submit = submit;
+    }
+    return barrier;
+}
+
+SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
+    if (!barrier) return;
+    device->barrier_owed = status != SPY_OK;
+    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
+}
+
+// All that follows must wait for what the kernel may have written where nobody knows.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
+    spyi_barrier_done(device, barrier, status);
+    if (!untracked) return;
+    device->barrier_owed = true;
+    device->untracked_epoch = device->epoch;
+}
+
+// >>data/meet.c ---------------------------------------------------------------------------------------------
+
+// Where tensors lie: whether elements of one, or of two, share memory.
+
+// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
+static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
+    uint32_t outer = t->shape.rank;
+    *run = 1;
+    while (outer > 0 && (t->shape.dims[outer - 1] == 1 || t->strides.dims[outer - 1] == *run))
+        *run *= t->shape.dims[--outer];
+    return outer;
+}
+
+static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
+    int64_t stride = t->strides.dims[dim];
+    return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
+}
+
+SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *t) {
+    if (t->contiguous || t->element_count < 2) return false;
+    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
+    bool done[SPY_MAX_RANK] = { false };
+    for (uint32_t n = 0; n < t->shape.rank; n++) {
+        uint32_t next = t->shape.rank;
+        for (uint32_t d = 0; d < t->shape.rank; d++) {
+            if (done[d] || t->shape.dims[d] == 1) continue;
+            if (next == t->shape.rank || spyi_stride_bytes(t, d) < spyi_stride_bytes(t, next)) next = d;
+        }
+        if (next == t->shape.rank) return false;
+        done[next] = true;
+        if (spyi_stride_bytes(t, next) < covered) return true;
+        covered += spyi_stride_bytes(t, next) * (uint64_t)(t->shape.dims[next] - 1);
+    }
+    return false;
+}
+
+static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
+// though their ranges do.
+SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
+    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
+        return false;
+    int64_t run_a, run_b;
+    uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
+    uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
+             size_b = (uint64_t)run_b * spyi_type_device_stride(b->type);
+    for (uint32_t d = 0; d < outer_a; d++)
+        if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
+    for (uint32_t d = 0; d < outer_b; d++)
+        if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
+    if (grid == 0) return true; // one run each, and their ranges meet
+    uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
+    uint64_t distance = (from_b + grid - from_a) % grid;
+    return distance < size_a || grid - distance < size_b;
+}
+
+// >>data/transfer.c -----------------------------------------------------------------------------------------
+
+// Elements of tensors to and from host memory in C's layout.
+//
+// Elements that lie apart travel either as one range with everything between them or piece by piece, whichever
+// costs less. Elements between those that are written keep their values.
+
+// >>ranges of bytes
+
+static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
+                                    spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + begin, image,
+                                                end - begin, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
+    return status;
+}
+
+static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t end, void *image,
+                                      spyi_text *error) {
+    spy_device *device = t->object.device;
+    const spyi_storage *storage = t->storage;
+    uint64_t written = storage->write_submit;
+    if (written < device->untracked_submit) written = device->untracked_submit;
+    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
+                                     end - begin, written, error);
+}
+
+// >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on
+
+// What one transfer costs more than its bytes do: recording it, or waiting for it.
+#define SPYI_TRANSFER_BYTES 32768.0
+
+static int64_t spyi_box_count(const spyi_box *box, uint32_t dim) {
+    int64_t count = 1;
+    for (; dim < box->rank; dim++) count *= box->dims[dim];
+    return count;
+}
+
+static bool spyi_box_contiguous(const spyi_box *box, uint32_t dim) {
+    int64_t expected = 1;
+    for (uint32_t i = box->rank; i-- > dim;) {
+        if (box->dims[i] != 1 && box->strides[i] != expected) return false;
+        expected *= box->dims[i];
+    }
+    return true;
+}
+
+// Element offsets of its lowest place, and of the one behind its highest.
+static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int64_t *high) {
+    *low = 0;
+    *high = 1;
+    for (; dim < box->rank; dim++) {
+        int64_t span = (box->dims[dim] - 1) * box->strides[dim];
+        if (span < 0) *low += span;
+        else *high += span;
+    }
+}
+
+// In bytes, as one range or in pieces; *split says which.
+static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
+    int64_t low, high;
+    bool ignored;
+    spyi_box_reach(box, dim, &low, &high);
+    double whole = (double)(high - low) * (double)element + SPYI_TRANSFER_BYTES;
+    *split = false;
+    if (dim == box->rank || spyi_box_contiguous(box, dim)) return whole;
+    if (upload) whole *= 2; // what lies between has to be known first
+    double parts = (double)box->dims[dim] * spyi_box_cost(box, dim + 1, element, upload, &ignored);
+    *split = parts < whole;
+    return *split ? parts : whole;
+}
+
+// Between packed host memory and an image of the box whose element offset 0 is at `image`. Returns the host's end.
+static char *spyi_scatter(const spyi_type *type, const spyi_box *box, uint32_t dim, char *image, char *host,
+                          bool upload) {
+    bool run = dim == box->rank || (dim + 1 == box->rank && box->strides[dim] == 1);
+    int64_t n = dim == box->rank ? 1 : box->dims[dim];
+    if (run) {
+        if (upload) spyi_type_to_device(type, image, host, (size_t)n);
+        else spyi_type_to_host(type, host, image, (size_t)n);
+        return host + (size_t)n * spyi_type_host_stride(type);
+    }
+    int64_t step = box->strides[dim] * (int64_t)spyi_type_device_stride(type);
+    for (int64_t i = 0; i < n; i++) host = spyi_scatter(type, box, dim + 1, image + i * step, host, upload);
+    return host;
+}
+
+static spy_status spyi_box_range(spy_tensor *t, const spyi_box *box, uint32_t dim, int64_t at, char *host,
+                                 bool upload, spyi_text *error) {
+    int64_t low, high, element = (int64_t)spyi_type_device_stride(t->type);
+    spyi_box_reach(box, dim, &low, &high);
+    uint64_t begin = (uint64_t)((int64_t)t->offset_bytes + (at + low) * element),
+             end = (uint64_t)((int64_t)t->offset_bytes + (at + high) * element);
+    bool contiguous = spyi_box_contiguous(box, dim);
+    if (contiguous && t->type->same_layout)
+        return upload ? spyi_range_upload(t, begin, end, host, error)
+                      : spyi_range_download(t, begin, end, host, error);
+    char *image = (char *)spyi_calloc(1, (size_t)(end - begin));
+    if (!image) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spy_status status = SPY_OK;
+    if (!upload || !contiguous) status = spyi_range_download(t, begin, end, image, error);
+    if (status == SPY_OK) spyi_scatter(t->type, box, dim, image - low * element, host, upload);
+    if (status == SPY_OK && upload) status = spyi_range_upload(t, begin, end, image, error);
+    free(image);
+    return status;
+}
+
+static spy_status spyi_box_move(spy_tensor *t, const spyi_box *box, uint32_t dim, int64_t at, char *host,
+                                bool upload, spyi_text *error) {
+    bool split;
+    spyi_box_cost(box, dim, spyi_type_device_stride(t->type), upload, &split);
+    if (!split) return spyi_box_range(t, box, dim, at, host, upload, error);
+    spy_status status = SPY_OK;
+    size_t part = (size_t)spyi_box_count(box, dim + 1) * spyi_type_host_stride(t->type);
+    for (int64_t i = 0; i < box->dims[dim] && status == SPY_OK; i++, host += part)
+        status = spyi_box_move(t, box, dim + 1, at + i * box->strides[dim], host, upload, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *t, const spyi_box *box, void *data,
+                                            spyi_text *error) {
+    if (spyi_box_count(box, 0) == 0) return SPY_OK;
+    return spyi_box_move(t, box, 0, 0, (char *)data, false, error);
+}
+
+// >>elements by their number in row-major order
+
+// Elements first .. first + count of dimensions dim.. of the tensor: a box, with a part of a row before it and
+// another behind it.
+static spy_status spyi_elements_move(spy_tensor *t, uint32_t dim, int64_t at, int64_t first, int64_t count,
+                                     char *host, bool upload, spyi_text *error) {
+    spyi_box box;
+    memset(&box, 0, sizeof box);
+    box.rank = t->shape.rank - dim;
+    memcpy(box.dims, t->shape.dims + dim, box.rank * sizeof *box.dims);
+    memcpy(box.strides, t->strides.dims + dim, box.rank * sizeof *box.strides);
+    if (box.rank == 0) return spyi_box_move(t, &box, 0, at, host, upload, error);
+    int64_t row = spyi_box_count(&box, 1), stride = t->strides.dims[dim], index = first / row;
+    size_t size = spyi_type_host_stride(t->type);
+    spy_status status = SPY_OK;
+    if (first % row) {
+        int64_t n = row - first % row < count ? row - first % row : count;
+        status = spyi_elements_move(t, dim + 1, at + index * stride, first % row, n, host, upload, error);
+        host += (size_t)n * size;
+        count -= n;
+        index++;
+    }
+    box.dims[0] = count / row;
+    if (status == SPY_OK && box.dims[0])
+        status = spyi_box_move(t, &box, 0, at + index * stride, host, upload, error);
+    host += (size_t)(box.dims[0] * row) * size;
+    index += box.dims[0];
+    if (status == SPY_OK && count % row)
+        status = spyi_elements_move(t, dim + 1, at + index * stride, 0, count % row, host, upload, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_tensor_move(spy_tensor *t, int64_t first, int64_t count, void *data, bool upload,
+                                    spyi_text *error) {
+    if (count == 0) return SPY_OK;
+    if (!t->contiguous) return spyi_elements_move(t, 0, 0, first, count, (char *)data, upload, error);
+    spyi_box run;
+    memset(&run, 0, sizeof run);
+    run.rank = 1;
+    run.dims[0] = count;
+    run.strides[0] = 1;
+    return spyi_box_move(t, &run, 0, first, (char *)data, upload, error);
+}
+
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *t, const void *data, spyi_text *error) {
+    return spyi_tensor_move(t, 0, t->element_count, (void *)(uintptr_t)data, true, error);
+}
+
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *error) {
+    return spyi_tensor_move(t, 0, t->element_count, data, false, error);
+}
+
+// >>data/tensor.c -------------------------------------------------------------------------------------------
+
+// Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
+
+// >>shapes
+
+// The sizes other than 0 are multiplied for an empty shape, too: its strides are made of them.
+SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
+    int64_t count = 1;
+    bool empty = false;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        int64_t n = shape->dims[i];
+        if (n < 0 || (n > 0 && count > SPYI_MOST_BYTES / n)) return -1;
+        if (n == 0) empty = true;
+        else count *= n;
+    }
+    return empty ? 0 : count;
+}
+
+SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type) {
+    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
+    int64_t element = (int64_t)(host > device ? host : device), count = spyi_shape_count(shape);
+    return count >= 0 && (element == 0 || count <= SPYI_MOST_BYTES / element);
+}
+
+SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
+                                       spyi_text *error) {
+    spyi_text_add(error, "%s ", name);
+    spyi_shape_text(shape, error);
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] >= 0) continue;
+        spyi_text_add(error, " has the negative size %lld in dimension %u", (long long)shape->dims[i], i);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_text_add(error, " of %s is more than 2^60 bytes, the most that a shape may stand for",
+                  type->display);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_shape spyi_row_major(const spy_shape *shape) {
+    spy_shape strides;
+    memset(&strides, 0, sizeof strides);
+    strides.rank = shape->rank;
+    int64_t step = 1;
+    for (uint32_t i = shape->rank; i-- > 0;) {
+        strides.dims[i] = step;
+        step *= shape->dims[i] > 0 ? shape->dims[i] : 1;
+    }
+    return strides;
+}
+
+SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
+    spyi_text_add(out, "(");
+    for (uint32_t i = 0; i < shape->rank; i++)
+        spyi_text_add(out, i ? ", %lld" : "%lld", (long long)shape->dims[i]);
+    spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
+}
+
+// Geometries are compared as bytes: what lies beyond the rank, and between rank and dims, is 0.
+static void spyi_clean_shape(spy_shape *shape) {
+    spy_shape clean;
+    memset(&clean, 0, sizeof clean);
+    clean.rank = shape->rank;
+    for (uint32_t i = 0; i < clean.rank; i++) clean.dims[i] = shape->dims[i];
+    memcpy(shape, &clean, sizeof clean);
+}
+
+SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
+    int64_t lowest = 0, highest = 0, expected = 1;
+    tensor->element_count = spyi_shape_count(&tensor->shape);
+    tensor->contiguous = true;
+    spyi_clean_shape(&tensor->shape);
+    spyi_clean_shape(&tensor->strides);
+    for (uint32_t i = tensor->shape.rank; i-- > 0;) {
+        int64_t n = tensor->shape.dims[i], stride = tensor->strides.dims[i];
+        if (n != 1 && stride != expected) tensor->contiguous = false;
+        expected *= n;
+        if (n > 1 && stride > 0) highest += (n - 1) * stride;
+        if (n > 1 && stride < 0) lowest += (n - 1) * stride;
+    }
+    int64_t element = (int64_t)spyi_type_device_stride(tensor->type);
+    tensor->begin_bytes = tensor->end_bytes = tensor->offset_bytes;
+    if (tensor->element_count > 0) {
+        tensor->begin_bytes = (uint64_t)((int64_t)tensor->offset_bytes + lowest * element);
+        tensor->end_bytes = (uint64_t)((int64_t)tensor->offset_bytes + (highest + 1) * element);
+    } else {
+        tensor->contiguous = true;
+    }
+    if (tensor->grads_follow) spyi_gradients_follow(tensor);
+}
+
+// >>headers
+
+#define SPYI_DEAD_TENSORS 1024 // released headers kept, so that a late use is still told from a living tensor
+
+SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
+    spy_tensor *tensor;
+    if (device->dead_count >= SPYI_DEAD_TENSORS) {
+        tensor = device->dead_first;
+        device->dead_first = tensor->next;
+        device->dead_count--;
+        memset(tensor, 0, sizeof *tensor);
+    } else {
+        tensor = (spy_tensor *)spyi_allocate(&device->ctx, sizeof *tensor);
+        if (!tensor) return NULL;
+    }
+    tensor->object.kind = (uint32_t)SPYI_KIND_TENSOR;
+    tensor->object.device = device;
+    tensor->serial = ++device->last_tensor_serial;
+    spyi_atomic_store(&tensor->object.references, 1);
+    tensor->next = device->tensors;
+    if (tensor->next) tensor->next->previous = tensor;
+    device->tensors = tensor;
+    return tensor;
+}
+
+SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
+    spy_device *device = tensor->object.device;
+    spyi_gradients_drop(tensor);
+    if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+    free((void *)tensor->label);
+    tensor->storage = NULL;
+    tensor->label = NULL;
+    tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (device->dead_last && device->dead_count) device->dead_last->next = tensor;
+    else device->dead_first = tensor;
+    device->dead_last = tensor;
+    tensor->next = NULL;
+    device->dead_count++;
+}
+
+SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor) {
+    spy_device *device = tensor->object.device;
+    if (tensor->previous) tensor->previous->next = tensor->next;
+    else device->tensors = tensor->next;
+    if (tensor->next) tensor->next->previous = tensor->previous;
+    tensor->previous = tensor->next = NULL;
+}
+
+static void spyi_tensor_release(spyi_object *object) {
+    spyi_tensor_unlink((spy_tensor *)(void *)object);
+    spyi_tensor_free((spy_tensor *)(void *)object);
+}
+
+SPYI_FN void spyi_tensors_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_tensor_release, NULL };
+    device->ctx.tables[SPYI_KIND_TENSOR - SPYI_KIND_DEVICE] = &table;
+}
+
+SPYI_FN void spyi_tensors_free_all(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    while (device->tensors) {
+        spy_tensor *tensor = device->tensors;
+        device->tensors = tensor->next;
+        if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        free((void *)tensor->label);
+        tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
+        spyi_free(ctx, tensor, sizeof *tensor);
+    }
+    while (device->dead_first) {
+        spy_tensor *tensor = device->dead_first;
+        device->dead_first = tensor->next;
+        spyi_free(ctx, tensor, sizeof *tensor);
+    }
+}
+
+SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
+                                     const char *label, spyi_text *error, spy_status *status) {
+    int64_t count = spyi_shape_count(shape);
+    uint64_t element = spyi_type_device_stride(type);
+    *status = SPY_OK;
+    if (!spyi_shape_holds(shape, type)) {
+        *status = spyi_fail_too_large(shape, type, "a tensor of shape", error);
+        return NULL;
+    }
+    spyi_storage *storage =
+        spyi_pool_take(device, SPYI_MEMORY_DEVICE, (uint64_t)count * element, label, error, status);
+    if (!storage) return NULL;
+    spy_tensor *tensor = spyi_tensor_new(device);
+    if (!tensor) {
+        spyi_pool_give(device, storage);
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(error, "out of host memory");
+        return NULL;
+    }
+    storage->references = 1;
+    tensor->storage = storage;
+    tensor->type = type;
+    tensor->shape = *shape;
+    tensor->strides = spyi_row_major(shape);
+    tensor->label = label ? spyi_strdup(label) : NULL;
+    spyi_tensor_measure(tensor);
+    return tensor;
+}
+
+// >>the public functions
+
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type) {
+    const spyi_type *inner = type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    return inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
+}
+
+SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
+                                           const char *type, const char *function) {
+    if (!type) {
+        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
+        if ((int)dtype < 0 || dtype >= SPY_DTYPE_COUNT) {
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype",
+                      function, (int)dtype);
+            return NULL;
+        }
+        return spyi_type_scalar(device->types, dtype);
+    }
+    const spyi_type *found = spyi_type_parse(device->types, type);
+    if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
+    if (!found && module) {
+        spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
+        if (!object || object->device != device) {
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: module is not a living module of this device", function);
+            return NULL;
+        }
+        found = device->modules_of->find_type(module, type);
+    }
+    if (!found) {
+        spyi_near near_names;
+        spyi_text text = { NULL, 0, 0 };
+        memset(&near_names, 0, sizeof near_names);
+        near_names.wanted = type;
+        if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
+        spyi_near_text(&near_names, &text);
+        spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
+                  module
+                      ? "%s: type '%s' is not known to module '%s'%s"
+                      : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
+                  function, type, module ? device->modules_of->name(module) : "", spyi_text_str(&text));
+        spyi_text_free(&text);
+    } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
+                  "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
+                  "and structs of these)%s",
+                  function, type,
+                  spyi_type_is_pair(found) ? "; for a DifferentialPair, give a tensor with a gradient"
+                  : spyi_type_holds_pair(found)
+                      ? "; it holds a DifferentialPair: give its fields one by one, as a struct of tensors"
+                      : "");
+        found = NULL;
+    }
+    return found;
+}
+
+// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false: reported.
+static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
+                           spy_shape *shape, const spyi_type **type) {
+    *shape = desc->shape;
+    *type = NULL;
+    if (!desc->like) return true;
+    const spyi_object *like = spyi_as(desc->like, SPYI_KIND_TENSOR);
+    if (!like || like->device != device) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.like is not a living tensor of this device", function);
+        return false;
+    }
+    if (shape->rank == 0) *shape = desc->like->shape;
+    if (!desc->type && desc->dtype == SPY_DTYPE_DEFAULT) *type = desc->like->type;
+    return true;
+}
+
+spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
+    const char *function = "spy_create_tensor";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spyi_context *ctx = &device->ctx;
+    spy_tensor *tensor = NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    const spyi_type *type = NULL;
+    spy_shape shape;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
+    if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+    else if (desc->shape.rank > SPY_MAX_RANK)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
+                  function, desc->shape.rank, SPY_MAX_RANK);
+    else if (desc->data && desc->zeroed)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected desc.data or desc.zeroed, got both",
+                  function);
+    else if (spyi_desc_like(device, desc, function, &shape, &type) && !type)
+        type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    if (type && !spyi_shape_holds(&shape, type)) {
+        status = spyi_fail_too_large(&shape, type, "desc.shape", &error);
+        spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
+        type = NULL;
+    }
+    if (type) {
+        uint64_t bytes = (uint64_t)spyi_shape_count(&shape) * spyi_type_host_stride(type);
+        if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
+            spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
+                      "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu", function,
+                      type->display, (unsigned long long)bytes, desc->data_size_bytes);
+        else if (!(tensor = spyi_tensor_make(device, type, &shape, desc->label, &error, &status)))
+            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
+    }
+    if (tensor && (desc->data || desc->zeroed)) {
+        status = desc->data ? spyi_tensor_upload(tensor, desc->data, &error)
+                            : spyi_tensor_repeat(tensor, NULL, &error);
+        if (status != SPY_OK) {
+            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
+            spyi_tensor_unlink(tensor);
+            spyi_tensor_free(tensor);
+            tensor = NULL;
+        }
+    }
+    if (tensor && (desc->with_grad || desc->grad_in || desc->grad_out) &&
+        !spyi_gradients_make(tensor, desc, function)) {
+        spyi_tensor_unlink(tensor);
+        spyi_tensor_free(tensor);
+        tensor = NULL;
+    }
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return tensor;
+}
+
+void spy_retain_tensor(spy_tensor *tensor) {
+    spyi_object_retain(tensor, SPYI_KIND_TENSOR, "spy_retain_tensor");
+}
+
+void spy_release_tensor(spy_tensor *tensor) {
+    if (!tensor) return;
+    if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_object_release(&tensor->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
+}
+
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count) {
+    if (first >= 0 && count >= 0 && first <= tensor->element_count && count <= tensor->element_count - first)
+        return SPY_OK;
+    return spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
+                     "%s: expected a range within the tensor's %lld elements, got %lld from element %lld on",
+                     function, (long long)tensor->element_count, (long long)count, (long long)first);
+}
+
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error) {
+    size_t stride = spyi_type_host_stride(tensor->type);
+    uint64_t needed = (uint64_t)count * stride;
+    if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
+        if (count == tensor->element_count) {
+            spyi_text_add(error, "a tensor ");
+            spyi_shape_text(&tensor->shape, error);
+            spyi_text_add(error, " of %s has", tensor->type->display);
+        } else {
+            spyi_text_add(error, "%lld elements of %s have", (long long)count, tensor->type->display);
+        }
+        spyi_text_add(error, " %llu bytes in C's layout, size_bytes is %zu", (unsigned long long)needed,
+                      size_bytes);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (data || !count) return SPY_OK;
+    spyi_text_add(error, "data is NULL");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// Elements range[0] .. range[0] + range[1], or all (NULL).
+static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
+                                       void *data, size_t size_bytes, bool upload) {
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    int64_t first = range ? range[0] : 0, count = range ? range[1] : tensor->element_count;
+    spy_status status = spyi_check_elements(tensor, function, first, count);
+    if (status == SPY_OK) {
+        status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
+        if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+        else if (!upload) {
+            spyi_print_deliver(device);
+            status = spyi_bounds_report(device, function);
+        }
+    }
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
+    return spyi_tensor_transfer(tensor, "spy_tensor_read", NULL, data, size_bytes, false);
+}
+
+spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
+    return spyi_tensor_transfer(tensor, "spy_tensor_write", NULL, (void *)(uintptr_t)data, size_bytes, true);
+}
+
+spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
+                                 size_t size_bytes) {
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_read_range", range, data, size_bytes, false);
+}
+
+spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
+                                  size_t size_bytes) {
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_write_range", range, (void *)(uintptr_t)data, size_bytes,
+                                true);
+}
+
+spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
+    spy_tensor_info info;
+    memset(&info, 0, sizeof info);
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, "spy_get_tensor_info");
+        return info;
+    }
+    const spyi_type *type = tensor->type;
+    info.shape = tensor->shape;
+    info.strides = tensor->strides;
+    info.dtype = type->kind == SPYI_TYPE_SCALAR ? type->scalar : SPY_DTYPE_DEFAULT;
+    info.type = spyi_type_user_name(type);
+    info.element_count = tensor->element_count;
+    info.element_size_bytes = spyi_type_device_stride(type);
+    info.host_size_bytes = (size_t)tensor->element_count * spyi_type_host_stride(type);
+    info.offset_elements = (int64_t)(tensor->offset_bytes / info.element_size_bytes);
+    info.is_contiguous = tensor->contiguous;
+    return info;
+}
+
+// >>data/copy.c ---------------------------------------------------------------------------------------------
+
+// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where they lie.
+
+// >>fill
+
+#define SPYI_FILL_BYTES 65536u // uploaded at most; the device doubles it from there
+
+// All elements of a contiguous tensor from one element's device bytes: the GPU repeats 4 bytes by itself.
+static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
+    size_t stride = spyi_type_device_stride(t->type);
+    uint64_t grid = t->object.device->base->limits.fill_alignment;
+    char *word = (char *)pattern;
+    if (stride != 1 && stride != 2 && stride % 4) return false;
+    if (t->begin_bytes % grid || (t->end_bytes - t->begin_bytes) % grid) return false;
+    for (size_t i = 0; i < 4; i++) word[i] = element[i % stride];
+    for (size_t i = 4; i < stride; i++)
+        if (element[i] != element[i - 4]) return false;
+    return true;
+}
+
+static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
+    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
+                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
+                  device->backend->open_submit(device->gpu));
+    return status;
+}
+
+// The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
+static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    uint64_t begin = t->begin_bytes, end = begin + at + size;
+    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
+                                              &storage->chunk, storage->offset + begin, size, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    spyi_note_use(device, storage, begin + at, end, true, submit);
+    spyi_note_use(device, storage, begin, begin + size, false, submit);
+    return status;
+}
+
+// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
+static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_text *error) {
+    size_t host_stride = spyi_type_host_stride(t->type);
+    uint64_t stride = spyi_type_device_stride(t->type), size = t->end_bytes - t->begin_bytes;
+    int64_t count = t->element_count;
+    if (t->contiguous && size > SPYI_FILL_BYTES)
+        count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
+    char *some = NULL;
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)spyi_malloc((size_t)count * host_stride);
+    if (!some) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (int64_t i = 0; i < count; i++) memcpy(some + (size_t)i * host_stride, element, host_stride);
+    spy_status status = spyi_tensor_move(t, 0, count, some, true, error);
+    free(some);
+    if (count == t->element_count) return status;
+    for (uint64_t done = (uint64_t)count * stride; done < size && status == SPY_OK;) {
+        uint64_t more = done < size - done ? done : size - done;
+        status = spyi_copy_within(t, done, more, error);
+        done += more;
+    }
+    return status;
+}
+
+// The tensor without what repeats its elements: stretched dimensions are written once.
+static spy_tensor spyi_without_repeats(const spy_tensor *t) {
+    spy_tensor once = *t;
+    for (uint32_t i = 0; i < once.shape.rank; i++)
+        if (once.strides.dims[i] == 0 && once.shape.dims[i] > 1) once.shape.dims[i] = 1;
+    spyi_tensor_measure(&once);
+    return once;
+}
+
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error) {
+    spy_tensor once = spyi_without_repeats(tensor), *t = &once;
+    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
+    if (t->element_count == 0) return SPY_OK;
+    char *host = (char *)spyi_calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
+    if (!host) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (element) memcpy(host, element, host_stride);
+    spyi_type_to_device(t->type, image, host, 1);
+    uint32_t pattern = 0;
+    spy_status status = t->contiguous && spyi_repeat_pattern(t, image, &pattern)
+                            ? spyi_fill_range(t, pattern, error)
+                            : spyi_fill_elements(t, host, error);
+    free(host);
+    return status;
+}
+
+// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
+static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: {
+        size_t size = spyi_scalar_size(type->scalar);
+        for (uint32_t i = 0; i < type->rows * type->columns; i++)
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+        return true;
+    }
+    case SPYI_TYPE_ARRAY:
+        for (int64_t i = 0; i < type->count; i++)
+            if (!spyi_fill_scalars(type->element, value,
+                                   host + (size_t)i * spyi_type_host_stride(type->element)))
+                return false;
+        return true;
+    case SPYI_TYPE_STRUCT:
+        for (uint32_t i = 0; i < type->field_count; i++)
+            if (!spyi_fill_scalars(type->fields[i].type, value, host + type->fields[i].host_offset))
+                return false;
+        return true;
+    default: return false;
+    }
+}
+
+// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
+    *element = (char *)spyi_calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
+    if (!*element) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (spyi_fill_scalars(t->type, value, *element)) return SPY_OK;
+    spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    free(*element);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    status = spyi_tensor_repeat(t, element, error);
+    free(element);
+    return status;
+}
+
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *t, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    char *image = element + spyi_type_host_stride(t->type);
+    spyi_type_to_device(t->type, image, element, 1);
+    *repeats = t->contiguous && spyi_repeat_pattern(t, image, pattern);
+    free(element);
+    return SPY_OK;
+}
+
+spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
+    const char *function = "spy_tensor_fill";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes) {
+    const char *function = "spy_tensor_fill_data";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!element)
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: element is NULL", function);
+    else if (size_bytes != spyi_type_host_stride(tensor->type))
+        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                           "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function,
+                           tensor->type->display, spyi_type_host_stride(tensor->type), size_bytes);
+    else {
+        status = spyi_tensor_repeat(tensor, element, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// >>copy
+
+// Whether one is the other with other scalars at most: a conversion scalar by scalar is then meant.
+static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
+    if (a == b) return true;
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case SPYI_TYPE_SCALAR: return true;
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: return a->rows == b->rows && a->columns == b->columns;
+    case SPYI_TYPE_ARRAY: return a->count == b->count && spyi_types_alike(a->element, b->element);
+    default: return false;
+    }
+}
+
+static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
+                               spyi_text *error) {
+    char scratch[8];
+    size_t size = spyi_scalar_size(from_type), i = 0;
+    while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
+        i++;
+    size_t element = scalars / (size_t)to->element_count;
+    spyi_text_add(error, "element %zu of from, ", i / element);
+    spyi_scalar_text(from + i * size, from_type, error);
+    spyi_text_add(error, ", does not fit into %s", spy_dtype_name(to->type->scalar));
+}
+
+// Reads all of `from` before `to` is written, so they may overlap.
+static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_text *error) {
+    size_t count = (size_t)to->element_count;
+    size_t from_size = count * spyi_type_host_stride(from->type),
+           to_size = count * spyi_type_host_stride(to->type);
+    char *data = (char *)spyi_malloc(from_size), *converted = data;
+    if (data && from->type != to->type) converted = (char *)spyi_malloc(to_size);
+    spy_status status = SPY_OK;
+    if (!data || !converted) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
+    if (status == SPY_OK && converted != data) {
+        size_t scalars =
+            from_size / spyi_scalar_size(from->type->scalar); // all there is: C pads none of these
+        if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
+            spyi_report_misfit(data, from->type->scalar, to, scalars, error);
+            status = SPY_ERROR_OUT_OF_RANGE;
+        }
+    }
+    if (status == SPY_OK) status = spyi_tensor_upload(to, converted, error);
+    if (converted != data) free(converted);
+    free(data);
+    return status;
+}
+
+// Elements that lie next to each other in both, counted from the last dimension.
+static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
+    int64_t run = 1;
+    for (uint32_t i = a->shape.rank; i-- > 0;) {
+        if (a->shape.dims[i] != 1 && (a->strides.dims[i] != run || b->strides.dims[i] != run)) break;
+        run *= a->shape.dims[i];
+    }
+    return run;
+}
+
+// Run by run on the device. None meets another one, so that one barrier serves all.
+static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, spyi_text *error) {
+    spy_device *device = to->object.device;
+    spyi_storage *out = to->storage, *in = from->storage;
+    int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
+                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
+    spy_status status = SPY_OK;
+    for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
+        int64_t a = 0, b = 0, step = run;
+        for (uint32_t d = 0; d < to->shape.rank; d++) {
+            a += index[d] * to->strides.dims[d];
+            b += index[d] * from->strides.dims[d];
+        }
+        status = device->backend->copy(device->gpu, &out->chunk,
+                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
+                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
+                                       (uint64_t)(run * size), barrier && done == 0, error);
+        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
+            int64_t n = to->shape.dims[d], at = index[d] + step;
+            index[d] = at % n;
+            step = at / n;
+        }
+    }
+    spyi_barrier_done(device, barrier, status);
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
+    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
+    return status;
+}
+
+// One recorded copy costs the device about what 4 KiB through host memory cost; below 64 waiting costs more.
+static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
+    return runs <= 64 || run_bytes >= 4096;
+}
+
+static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
+    bool same_type = to->type == from->type;
+    if (to->element_count == 0) return SPY_OK;
+    if (spyi_tensors_meet(to, from)) {
+        if (same_type && to->offset_bytes == from->offset_bytes &&
+            memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
+            return SPY_OK; // to itself
+        return spyi_copy_through_host(to, from, error);
+    }
+    int64_t run = spyi_common_run(to, from), size = (int64_t)spyi_type_device_stride(to->type);
+    if (same_type && spyi_runs_pay(run * size, to->element_count / run))
+        return spyi_copy_runs(to, from, run, error);
+    return spyi_copy_through_host(to, from, error);
+}
+
+static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, spyi_text *error) {
+    if (!spyi_as(from, SPYI_KIND_TENSOR) || from->object.device != to->object.device) {
+        spyi_text_add(error, "from is not a living tensor of this device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (to->shape.rank != from->shape.rank ||
+        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
+        spyi_text_add(error, "expected from to have the shape ");
+        spyi_shape_text(&to->shape, error);
+        spyi_text_add(error, " of to, got ");
+        spyi_shape_text(&from->shape, error);
+        spyi_text_add(error, "; spy_create_broadcast() stretches it, spy_create_reshape() cuts it anew");
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (!spyi_types_alike(to->type, from->type)) {
+        spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (spyi_tensor_meets_itself(to)) {
+        spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
+                             "several times");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
+spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from) {
+    const char *function = "spy_tensor_copy";
+    spy_status entered = spyi_enter(to, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = to->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_check_copy(to, from, &error);
+    if (status == SPY_OK) status = spyi_copy(to, from, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+// >>where it lies
+
+uint64_t spy_tensor_address(spy_tensor *tensor) {
+    const char *function = "spy_tensor_address";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
+    spy_device *device = tensor->object.device;
+    const spyi_storage *storage = tensor->storage;
+    uint64_t address = 0;
+    if (storage->chunk.address) address = storage->chunk.address + storage->offset + tensor->offset_bytes;
+    else
+        spyi_fail(&device->ctx, SPY_ERROR_UNSUPPORTED,
+                  "%s: device '%s' has no pointers (SPY_FEATURE_POINTERS)", function,
+                  device->base->limits.info.name);
+    spyi_leave(device);
+    return address;
+}
+
+// >>data/view.c ---------------------------------------------------------------------------------------------
+
+// Views: tensors that share the storage of another one under other shapes and strides.
+
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
+    spy_device *device = parent->object.device;
+    spy_tensor *view = spyi_tensor_new(device);
+    if (!view) {
+        spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        return NULL;
+    }
+    view->storage = parent->storage;
+    view->storage->references++;
+    view->type = parent->type;
+    view->shape = parent->shape;
+    view->strides = parent->strides;
+    view->offset_bytes = parent->offset_bytes;
+    spyi_gradients_inherit(view, parent);
+    return view;
+}
+
+// Checks that a view's elements lie within what the tensor itself sees, through its largest and smallest offset.
+static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, const spy_shape *strides,
+                           const spyi_type *type, const char *function) {
+    spyi_context *ctx = &parent->object.device->ctx;
+    int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
+    int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
+            end = (int64_t)parent->end_bytes;
+    int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
+    int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
+    int64_t longest =
+        SPYI_MOST_BYTES / stride_bytes; // no stride is longer, though no step of it is ever taken
+    bool empty = spyi_shape_count(&desc->shape) == 0;
+    bool inside = lowest >= -limit && lowest <= limit;
+    for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
+        int64_t n = desc->shape.dims[i], stride = strides->dims[i];
+        inside = stride >= -longest && stride <= longest;
+        if (n <= 1 || empty) continue;
+        inside = stride >= -limit && stride <= limit && (stride == 0 || n - 1 <= limit);
+        if (inside && stride > 0) highest += (n - 1) * stride;
+        if (inside && stride < 0) lowest += (n - 1) * stride;
+        inside = inside && lowest >= -limit && highest <= limit;
+    }
+    if (inside && first + lowest * stride_bytes >= begin && first + (highest + !empty) * stride_bytes <= end)
+        return true;
+    spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
+    spyi_shape_text(&desc->shape, &view);
+    spyi_shape_text(&parent->shape, &shape);
+    spyi_fail(
+        ctx, SPY_ERROR_OUT_OF_RANGE,
+        "%s: a view of shape %s of %s with these strides and offset %lld reaches beyond the tensor %s of %s",
+        function, spyi_text_str(&view), type->display, (long long)desc->offset_elements,
+        spyi_text_str(&shape), parent->type->display);
+    spyi_text_free(&view);
+    spyi_text_free(&shape);
+    return false;
+}
+
+spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
+    const char *function = "spy_create_view";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spyi_context *ctx = &device->ctx;
+    spy_tensor *view = NULL;
+    const spyi_type *type = NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
+    if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+    else if (desc->shape.rank > SPY_MAX_RANK)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
+                  function, desc->shape.rank, SPY_MAX_RANK);
+    else if (desc->strides.rank && desc->strides.rank != desc->shape.rank)
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function,
+                  desc->shape.rank, desc->strides.rank);
+    else
+        type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function)
+                          : tensor->type;
+    if (type && tensor->offset_bytes % type->device_align) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
+                  (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        type = NULL;
+    }
+    if (type && !spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
+        type = NULL;
+    }
+    if (type) {
+        spy_shape strides = desc->strides.rank ? desc->strides : spyi_row_major(&desc->shape);
+        if (spyi_view_fits(tensor, desc, &strides, type, function)) view = spyi_view_new(tensor, function);
+        if (view) {
+            view->type = type;
+            view->shape = desc->shape;
+            view->strides = strides;
+            view->offset_bytes = (uint64_t)((int64_t)tensor->offset_bytes +
+                                            desc->offset_elements * (int64_t)spyi_type_device_stride(type));
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
+    const char *function = "spy_create_broadcast";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    bool valid = shape.rank <= SPY_MAX_RANK && spyi_shape_holds(&shape, tensor->type);
+    bool fits = valid && shape.rank >= tensor->shape.rank;
+    uint32_t lead = fits ? shape.rank - tensor->shape.rank : 0;
+    for (uint32_t i = 0; fits && i < tensor->shape.rank; i++)
+        fits = tensor->shape.dims[i] == 1 || tensor->shape.dims[i] == shape.dims[lead + i];
+    if (!fits) {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_shape_text(&tensor->shape, &text);
+        spyi_text_add(&text, " cannot be broadcast to ");
+        if (shape.rank > SPY_MAX_RANK) spyi_text_add(&text, "rank %u", shape.rank);
+        else if (!valid) (void)spyi_fail_too_large(&shape, tensor->type, "shape:", &text);
+        else spyi_shape_text(&shape, &text);
+        spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
+    } else {
+        view = spyi_view_new(tensor, function);
+    }
+    if (view) {
+        view->shape = shape;
+        memset(&view->strides, 0, sizeof view->strides);
+        view->strides.rank = shape.rank;
+        for (uint32_t i = 0; i < tensor->shape.rank; i++)
+            if (tensor->shape.dims[i] == shape.dims[lead + i])
+                view->strides.dims[lead + i] = tensor->strides.dims[i];
+        spyi_tensor_measure(view);
+    }
+    spyi_leave(device);
+    return view;
+}
+
+// >>indexing
+
+spy_index spy_index_at(int64_t index) {
+    spy_index item = { SPY_INDEX_AT, index, 0, 0 };
+    return item;
+}
+
+spy_index spy_index_range(int64_t start, int64_t stop, int64_t step) {
+    spy_index item = { SPY_INDEX_RANGE, start, stop, step };
+    return item;
+}
+
+spy_index spy_index_all(void) {
+    return spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, 1);
+}
+
+spy_index spy_index_rest(void) {
+    spy_index item = { SPY_INDEX_REST, 0, 0, 0 };
+    return item;
+}
+
+spy_index spy_index_new(void) {
+    spy_index item = { SPY_INDEX_NEW, 0, 0, 0 };
+    return item;
+}
+
+// What Python's slice(start, stop, step).indices(n) begins at and how many it has.
+// Source: docs.python.org, "Common sequence operations", notes 3 to 5.
+static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
+    int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
+            low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+    if (start == SPY_INDEX_NONE) start = step < 0 ? high : low;
+    else if (start < 0) start = start < -n ? low : start + n;
+    else if (start > high) start = high;
+    if (stop == SPY_INDEX_NONE) stop = step < 0 ? low : high;
+    else if (stop < 0) stop = stop < -n ? low : stop + n;
+    else if (stop > high) stop = high;
+    *first = start;
+    if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
+    return stop < start ? (start - stop - 1) / -step + 1 : 0;
+}
+
+// The items meet the tensor: their number, indices, steps and the view's rank; else reported.
+static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
+    spyi_context *ctx = &tensor->object.device->ctx;
+    const spy_shape *shape = &tensor->shape;
+    uint32_t taken = 0, made = 0, rests = 0, dim = 0;
+    if (indices.count && !indices.items) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: indices has %zu items at NULL", function,
+                  indices.count);
+        return false;
+    }
+    for (size_t i = 0; i < indices.count; i++) {
+        spy_index_kind kind = indices.items[i].kind;
+        taken += kind == SPY_INDEX_AT || kind == SPY_INDEX_RANGE;
+        made += kind == SPY_INDEX_NEW;
+        rests += kind == SPY_INDEX_REST;
+    }
+    if (taken > shape->rank) {
+        spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: too many indices: the tensor has %u dimensions, the list names %u", function,
+                  shape->rank, taken);
+        return false;
+    }
+    if (rests > 1) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: spy_index_rest() can stand for the remaining dimensions once, not %u times", function,
+                  rests);
+        return false;
+    }
+    uint32_t rank = shape->rank + made;
+    for (size_t i = 0; i < indices.count; i++) {
+        const spy_index *item = &indices.items[i];
+        int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
+        if (item->kind == SPY_INDEX_AT) {
+            rank--;
+            if (item->start < -n || item->start >= n) {
+                spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
+                          function, (long long)item->start, dim, (long long)n);
+                return false;
+            }
+        } else if (item->kind == SPY_INDEX_RANGE && item->step == 0) {
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: a step of 0 in dimension %u goes nowhere",
+                      function, dim);
+            return false;
+        } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
+                      (int)item->kind);
+            return false;
+        }
+        if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;
+        else if (item->kind != SPY_INDEX_NEW) dim++;
+    }
+    if (rank <= SPY_MAX_RANK) return true;
+    spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the view would have rank %u, at most %d are possible",
+              function, rank, SPY_MAX_RANK);
+    return false;
+}
+
+static void spyi_view_add_dim(spy_tensor *view, int64_t n, int64_t stride) {
+    view->shape.dims[view->shape.rank++] = n;
+    view->strides.dims[view->strides.rank++] = stride;
+}
+
+// The view of checked items: reads the tensor's dimensions from the first on and adds those of the view.
+static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_tensor *view) {
+    const spy_shape *shape = &tensor->shape, *strides = &tensor->strides;
+    int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
+    uint32_t dim = 0, taken = 0;
+    for (size_t i = 0; i < indices.count; i++)
+        taken += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
+    view->shape.rank = view->strides.rank = 0;
+    for (size_t i = 0; i < indices.count; i++) {
+        const spy_index *item = &indices.items[i];
+        if (item->kind == SPY_INDEX_NEW) {
+            spyi_view_add_dim(view, 1, 0);
+        } else if (item->kind == SPY_INDEX_REST) {
+            for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
+                spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
+        } else if (item->kind == SPY_INDEX_AT) {
+            at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
+            dim++;
+        } else {
+            int64_t first, count = spyi_slice_count(item, shape->dims[dim], &first);
+            int64_t stride = strides->dims[dim++];
+            if (count > 0) at += first * stride;
+            spyi_view_add_dim(view, count, count > 1 ? stride * item->step : stride);
+        }
+    }
+    for (; dim < shape->rank; dim++) spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
+    if (tensor->element_count > 0) view->offset_bytes += (uint64_t)(at * size);
+    spyi_tensor_measure(view);
+}
+
+static spy_tensor *spyi_create_indexed(spy_tensor *tensor, spy_indices indices, const char *function) {
+    spy_tensor *view = NULL;
+    if (spyi_check_indices(tensor, indices, function)) view = spyi_view_new(tensor, function);
+    if (view) spyi_view_index(tensor, indices, view);
+    return view;
+}
+
+spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices) {
+    const char *function = "spy_create_indexed";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *view = spyi_create_indexed(tensor, indices, function);
+    spyi_leave(tensor);
+    return view;
+}
+
+// One dimension by an item, the others whole.
+static spy_tensor *spyi_create_part(spy_tensor *tensor, uint32_t dim, spy_index item, const char *function) {
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *view = NULL;
+    spy_index items[SPY_MAX_RANK];
+    spy_indices indices = { items, (size_t)dim + 1 };
+    if (dim < tensor->shape.rank) {
+        for (uint32_t i = 0; i < dim; i++) items[i] = spy_index_all();
+        items[dim] = item;
+        view = spyi_create_indexed(tensor, indices, function);
+    } else {
+        spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: dimension %u of a tensor of rank %u", function, dim, tensor->shape.rank);
+    }
+    spyi_leave(tensor);
+    return view;
+}
+
+spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
+    return spyi_create_part(tensor, dim, spy_index_range(start, stop, step), "spy_create_slice");
+}
+
+spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
+    return spyi_create_part(tensor, dim, spy_index_at(index), "spy_create_select");
+}
+
+// >>dimensions in another order, other storage
+
+spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
+    const char *function = "spy_create_transpose";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    uint32_t seen = 0;
+    bool valid = order.count == tensor->shape.rank;
+    for (uint32_t i = 0; valid && i < order.count; i++) {
+        valid = order.dims[i] >= 0 && (uint32_t)order.dims[i] < order.count && !(seen & 1u << order.dims[i]);
+        if (valid) seen |= 1u << order.dims[i];
+    }
+    if (!valid)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: order must name each of the %u dimensions once", function, tensor->shape.rank);
+    else view = spyi_view_new(tensor, function);
+    if (view) {
+        for (uint32_t i = 0; i < order.count; i++) {
+            view->shape.dims[i] = tensor->shape.dims[order.dims[i]];
+            view->strides.dims[i] = tensor->strides.dims[order.dims[i]];
+        }
+        spyi_tensor_measure(view);
+    }
+    spyi_leave(device);
+    return view;
+}
+
+static bool spyi_same_dims(const spy_shape *a, const spy_shape *b) {
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
+    const char *function = "spy_tensor_point_to";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spy_status status = SPY_OK;
+    if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                           "%s: other is not a living tensor of this device", function);
+    } else if (tensor->type != other->type || !spyi_same_dims(&tensor->shape, &other->shape) ||
+               !spyi_same_dims(&tensor->strides, &other->strides)) {
+        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                           "%s: shape, strides and type of the two differ", function);
+    } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
+        other->storage->references++;
+        if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        tensor->storage = other->storage;
+        tensor->offset_bytes = other->offset_bytes;
+        tensor->serial = ++device->last_tensor_serial;
+        spyi_tensor_measure(tensor);
+        spyi_gradients_share(tensor, other);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// >>data/gradient.c -----------------------------------------------------------------------------------------
+
+// Gradients of tensors: making them, their types, and how views see them.
+
+// >>types
+
+SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_finder *finder,
+                                           const spyi_type *type) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR:
+        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
+        return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_ARRAY: {
+        const spyi_type *element = spyi_differential(types, finder, type->element);
+        return element ? spyi_type_array(types, element, type->count) : NULL;
+    }
+    case SPYI_TYPE_STRUCT: {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "%s.Differential", type->name);
+        const spyi_type *found = finder->object ? finder->find(finder->object, spyi_text_str(&name)) : NULL;
+        spyi_text_free(&name);
+        return found && found->device_size && found->kind != SPYI_TYPE_OTHER ? found : NULL;
+    }
+    default: return NULL;
+    }
+}
+
+// Whether a gradient of `grad` elements belongs to values of `type`; a struct's own type is looked for when it is called.
+static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
+    if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
+    if (type->kind == SPYI_TYPE_ARRAY)
+        return grad->kind == SPYI_TYPE_ARRAY && grad->count == type->count &&
+               spyi_gradient_fits(type->element, grad->element);
+    return grad->kind == type->kind && grad->scalar >= SPY_FLOAT16 && grad->rows == type->rows &&
+           grad->columns == type->columns;
+}
+
+// >>making
+
+static spy_tensor *spyi_retained(spy_tensor *tensor) {
+    if (tensor) spyi_atomic_add(&tensor->object.references, 1);
+    return tensor;
+}
+
+static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char *function,
+                                const char *name) {
+    spyi_text text = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
+    } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
+        status = SPY_ERROR_SHAPE_MISMATCH;
+        spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);
+        spyi_shape_text(&tensor->shape, &text);
+        spyi_text_add(&text, ", got ");
+        spyi_shape_text(&grad->shape, &text);
+    } else if (!spyi_gradient_fits(tensor->type, grad->type)) {
+        status = SPY_ERROR_TYPE_MISMATCH;
+        spyi_text_add(&text, "desc.%s: expected a gradient of %s, got elements of %s", name,
+                      tensor->type->display, grad->type->display);
+    }
+    if (status == SPY_OK) return true;
+    spyi_fail_text(tensor->object.device, status, function, &text);
+    return false;
+}
+
+// The element type that a gradient made here has.
+static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
+                                           const char *function) {
+    spy_device *device = tensor->object.device;
+    const spyi_object *module = spyi_as(desc->module, SPYI_KIND_MODULE);
+    const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
+    spy_module *asked = module && module->device == device ? desc->module : NULL;
+    spyi_type_finder finder = { device->modules_of->find_type, asked };
+    const spyi_type *type = spyi_differential(device->types, &finder, tensor->type);
+    if (!type && like && like->grads[SPYI_GRAD_OUT]) type = like->grads[SPYI_GRAD_OUT]->type;
+    if (!type && tensor->type->kind == SPYI_TYPE_STRUCT)
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
+                  "%s: with_grad: %s has no gradients%s: a struct must be declared as %s : IDifferentiable",
+                  function, tensor->type->display, desc->module ? "" : " that are known without desc.module",
+                  tensor->type->display);
+    else if (!type)
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
+                  "%s: with_grad: expected elements of floats, got %s, which has no gradients", function,
+                  tensor->type->display);
+    return type;
+}
+
+SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function) {
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (desc->with_grad && (desc->grad_in || desc->grad_out)) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected desc.with_grad, or grad_in and grad_out, got both", function);
+        return false;
+    }
+    if (!desc->with_grad) {
+        if ((desc->grad_in && !spyi_check_gradient(tensor, desc->grad_in, function, "grad_in")) ||
+            (desc->grad_out && !spyi_check_gradient(tensor, desc->grad_out, function, "grad_out")))
+            return false;
+        tensor->grads[SPYI_GRAD_IN] = spyi_retained(desc->grad_in);
+        tensor->grads[SPYI_GRAD_OUT] = spyi_retained(desc->grad_out);
+        return true;
+    }
+    const spyi_type *type = spyi_gradient_type(tensor, desc, function);
+    if (!type) return false;
+    spy_tensor *grad = spyi_tensor_make(device, type, &tensor->shape, desc->label, &error, &status);
+    if (grad) {
+        tensor->grads[SPYI_GRAD_IN] = grad;
+        tensor->grads[SPYI_GRAD_OUT] = spyi_retained(grad);
+        status = spyi_tensor_repeat(grad, NULL, &error);
+    }
+    if (status == SPY_OK) return true;
+    spyi_fail_text(device, status, function, &error);
+    return false;
+}
+
+SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
+    for (int i = 0; i < 2; i++) {
+        if (tensor->grads[i]) spyi_object_release(&tensor->grads[i]->object);
+        tensor->grads[i] = NULL;
+    }
+}
+
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
+    spy_tensor *in = spyi_retained(from->grads[SPYI_GRAD_IN]),
+               *out = spyi_retained(from->grads[SPYI_GRAD_OUT]);
+    spyi_gradients_drop(tensor);
+    tensor->grads[SPYI_GRAD_IN] = in;
+    tensor->grads[SPYI_GRAD_OUT] = out;
+}
+
+// >>views
+
+// A gradient that lies as its tensor does can be seen through the same sizes and strides.
+static bool spyi_lies_alike(const spy_tensor *tensor, const spy_tensor *grad) {
+    return memcmp(&tensor->strides, &grad->strides, sizeof grad->strides) == 0 &&
+           spyi_type_device_stride(tensor->type) == spyi_type_device_stride(grad->type);
+}
+
+SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) {
+    for (int i = 0; i < 2; i++) {
+        const spy_tensor *grad = parent->grads[i];
+        if (!grad || !spyi_lies_alike(parent, grad)) continue;
+        view->grads[i] = spyi_retained(parent->grads[i]);
+        view->grad_shift[i] = (int64_t)grad->offset_bytes - (int64_t)parent->offset_bytes;
+        view->grad_type = parent->type;
+        view->grads_follow = true;
+    }
+}
+
+// NULL: the view's elements are of another type than those that the gradient belongs to, or memory ran out.
+static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
+    spy_tensor *from = view->grads[which];
+    const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
+    spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
+    if (!grad) return NULL;
+    grad->storage = from->storage;
+    grad->storage->references++;
+    grad->type = type;
+    grad->shape = view->shape;
+    grad->strides = view->strides;
+    grad->offset_bytes = (uint64_t)((int64_t)view->offset_bytes + view->grad_shift[which]);
+    spyi_tensor_measure(grad);
+    return grad;
+}
+
+SPYI_FN void spyi_gradients_follow(spy_tensor *view) {
+    spy_tensor *from[2] = { view->grads[0], view->grads[1] };
+    view->grads_follow = false;
+    for (int i = 0; i < 2; i++) {
+        if (!from[i]) continue;
+        view->grads[i] = i == 1 && from[1] == from[0] ? spyi_retained(view->grads[0])
+                                                      : spyi_gradient_view(view, i, view->grad_type);
+    }
+    for (int i = 0; i < 2; i++)
+        if (from[i]) spyi_object_release(&from[i]->object);
+}
+
+// >>the public functions
+
+static spy_tensor *spyi_get_gradient(spy_tensor *tensor, int which, const char *function) {
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *grad = tensor->grads[which];
+    spyi_leave(tensor);
+    return grad;
+}
+
+spy_tensor *spy_tensor_grad(spy_tensor *tensor) {
+    spy_tensor *grad = spyi_get_gradient(tensor, SPYI_GRAD_OUT, "spy_tensor_grad");
+    if (grad || !spyi_as(tensor, SPYI_KIND_TENSOR)) return grad;
+    return spyi_get_gradient(tensor, SPYI_GRAD_IN, "spy_tensor_grad");
+}
+
+spy_tensor *spy_tensor_grad_in(spy_tensor *tensor) {
+    return spyi_get_gradient(tensor, SPYI_GRAD_IN, "spy_tensor_grad_in");
+}
+
+spy_tensor *spy_tensor_grad_out(spy_tensor *tensor) {
+    return spyi_get_gradient(tensor, SPYI_GRAD_OUT, "spy_tensor_grad_out");
+}
+
+spy_status spy_tensor_zero_grad(spy_tensor *tensor) {
+    const char *function = "spy_tensor_zero_grad";
+    spy_status status = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    if (!tensor->grads[0] && !tensor->grads[1]) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "the tensor has no gradients; make it with desc.with_grad");
+    }
+    for (int i = 0; i < 2 && status == SPY_OK; i++)
+        if (tensor->grads[i] && (i == 0 || tensor->grads[1] != tensor->grads[0]))
+            status = spyi_tensor_repeat(tensor->grads[i], NULL, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_tensor *spy_create_detached(spy_tensor *tensor) {
+    const char *function = "spy_create_detached";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *view = spyi_view_new(tensor, function);
+    if (view) {
+        view->grads_follow = false;
+        spyi_gradients_drop(view);
+        spyi_tensor_measure(view);
+    }
+    spyi_leave(tensor);
+    return view;
+}
+
+spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
+                                spy_module *module) {
+    const char *function = "spy_create_attached";
+    spy_tensor_desc desc;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.module = module;
+    desc.like = tensor;
+    desc.with_grad = !grad_in && !grad_out;
+    desc.grad_in = grad_in;
+    desc.grad_out = grad_out;
+    spy_tensor *view = spyi_view_new(tensor, function);
+    if (view) {
+        view->grads_follow = false;
+        spyi_gradients_drop(view);
+        spyi_tensor_measure(view);
+        if (!spyi_gradients_make(view, &desc, function)) {
+            spyi_object_release(&view->object);
+            view = NULL;
+        }
+    }
+    spyi_leave(tensor);
+    return view;
+}
+
+// >>data/reshape.c ------------------------------------------------------------------------------------------
+
+// Views under other sizes or other element types: the same bytes in the same order, never a copy.
+
+// >>reshape
+
+// desc's sizes with -1 replaced; false: reported.
+static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
+    spyi_context *ctx = &tensor->object.device->ctx;
+    spy_shape known = *shape;
+    uint32_t open = SPY_MAX_RANK, opens = 0;
+    for (uint32_t i = 0; i < shape->rank && shape->rank <= SPY_MAX_RANK; i++) {
+        if (shape->dims[i] != -1) continue;
+        known.dims[i] = 1;
+        open = i;
+        opens++;
+    }
+    int64_t count = shape->rank <= SPY_MAX_RANK ? spyi_shape_count(&known) : -1;
+    if (count < 0 || opens > 1) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most", function,
+                  SPY_MAX_RANK);
+        return false;
+    }
+    bool fits = opens && count > 0 ? tensor->element_count % count == 0 : count == tensor->element_count;
+    if (fits && opens && count > 0) shape->dims[open] = tensor->element_count / count;
+    if (fits && (!opens || count > 0)) return true;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_shape_text(shape, &text);
+    spyi_text_add(&text, " cannot hold the %lld elements of the tensor ", (long long)tensor->element_count);
+    spyi_shape_text(&tensor->shape, &text);
+    spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape %s%s", function, spyi_text_str(&text),
+              fits ? ": -1 could be anything" : "");
+    spyi_text_free(&text);
+    return false;
+}
+
+// Strides that walk the tensor's elements in their order under another shape. Groups of dimensions with equal products
+// are matched from the first on; within a group the tensor's must follow each other in memory. Returns the tensor's
+// dimension that does not follow its right neighbour; -1: all is well.
+// Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
+static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
+    uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions but those of size 1
+    for (uint32_t i = 0; i < t->shape.rank; i++)
+        if (t->shape.dims[i] != 1) from[rank++] = i;
+    uint32_t i = 0, j = 0;
+    while (i < rank && j < shape->rank) {
+        uint32_t i_end = i + 1, j_end = j + 1;
+        int64_t had = t->shape.dims[from[i]], got = shape->dims[j];
+        while (had != got) {
+            if (got < had) got *= shape->dims[j_end++];
+            else had *= t->shape.dims[from[i_end++]];
+        }
+        for (uint32_t k = i; k + 1 < i_end; k++)
+            if (t->strides.dims[from[k]] != t->shape.dims[from[k + 1]] * t->strides.dims[from[k + 1]])
+                return (int)from[k];
+        int64_t step = t->strides.dims[from[i_end - 1]];
+        for (uint32_t k = j_end; k-- > j; step *= shape->dims[k]) strides->dims[k] = step;
+        i = i_end;
+        j = j_end;
+    }
+    return -1; // sizes of 1 that are left keep the strides they came with
+}
+
+spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
+    const char *function = "spy_create_reshape";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    if (spyi_reshape_sizes(tensor, &shape, function)) {
+        spy_shape strides = spyi_row_major(&shape);
+        int apart = -1;
+        if (!tensor->contiguous) apart = spyi_reshape_strides(tensor, &shape, &strides);
+        if (apart >= 0) {
+            spyi_text text = { NULL, 0, 0 };
+            spyi_shape_text(&tensor->shape, &text);
+            spyi_text_add(&text, " with strides ");
+            spyi_shape_text(&tensor->strides, &text);
+            spyi_text_add(&text, " cannot be seen as ");
+            spyi_shape_text(&shape, &text);
+            spyi_text_add(&text,
+                          " without a copy: dimension %d and what follows it do not lie one behind the other "
+                          "in memory; "
+                          "spy_tensor_copy() to a tensor made with desc.like helps",
+                          apart);
+            spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
+        } else {
+            view = spyi_view_new(tensor, function);
+        }
+        if (view) {
+            view->shape = shape;
+            view->strides = strides;
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+// >>other element types
+
+// Turns the strides of a view to elements of another size; the last dimension is left out. -1: all can be; else
+// the dimension that cannot.
+static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
+    for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
+        int64_t bytes = view->strides.dims[i] * from_size;
+        if (bytes % to_size && view->shape.dims[i] > 1) return (int)i;
+        view->strides.dims[i] = bytes / to_size;
+    }
+    return -1;
+}
+
+// Why the tensor cannot be seen as elements of `type`; nothing when it can. Fills the view's shape and strides.
+static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
+    int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
+            to = (int64_t)spyi_type_device_stride(type);
+    uint32_t rank = tensor->shape.rank;
+    if (tensor->offset_bytes % type->device_align) {
+        spyi_text_add(why, "the tensor begins at byte %llu of its storage, %s needs a multiple of %zu",
+                      (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        return;
+    }
+    if (from == to) return;
+    if (rank == 0) {
+        spyi_text_add(
+            why,
+            "%s has %lld bytes on the device, %s has %lld: a single element can only be seen as one of "
+            "the same size",
+            tensor->type->display, (long long)from, type->display, (long long)to);
+        return;
+    }
+    int64_t n = tensor->shape.dims[rank - 1], *last = &view->strides.dims[rank - 1];
+    if (n > 1 && *last != 1) {
+        spyi_text_add(
+            why,
+            "%s has %lld bytes on the device, %s has %lld: the last dimension would be cut anew, but its "
+            "elements lie %lld apart",
+            tensor->type->display, (long long)from, type->display, (long long)to, (long long)*last);
+        return;
+    }
+    if (n * from % to) {
+        spyi_text_add(
+            why, "the last dimension has %lld elements of %lld bytes (%s), which is no multiple of %s's %lld",
+            (long long)n, (long long)from, tensor->type->display, type->display, (long long)to);
+        return;
+    }
+    int apart = spyi_scale_strides(view, from, to);
+    if (apart >= 0)
+        spyi_text_add(why, "the rows of dimension %d lie %lld bytes apart, which is no multiple of %s's %lld",
+                      apart, (long long)(tensor->strides.dims[apart] * from), type->display, (long long)to);
+    view->shape.dims[rank - 1] = n * from / to;
+    *last = 1;
+}
+
+spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_module *module) {
+    const char *function = "spy_create_view_as";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    const spyi_type *type = NULL;
+    if (!type_name)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a type's name, got NULL", function);
+    else type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name, function);
+    if (type) {
+        spyi_text why = { NULL, 0, 0 };
+        spy_tensor seen = *tensor;
+        uint32_t failed = spyi_failed_allocations();
+        spyi_retype(tensor, type, &seen, &why);
+        spy_status status =
+            spyi_check_allocations(failed, why.size ? SPY_ERROR_SHAPE_MISMATCH : SPY_OK, &why);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &why);
+        else view = spyi_view_new(tensor, function);
+        if (view) {
+            view->type = type;
+            view->shape = seen.shape;
+            view->strides = seen.strides;
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+// >>flat: the scalars of each element as further dimensions
+
+// Walks the scalars of a struct: all must be of one dtype and lie one scalar apart.
+typedef struct spyi_flat_walk {
+    const spyi_type *scalar; // of the first one; NULL: none yet
+    spyi_text first;         // its path
+    spyi_text path;
+    size_t next;   // device offset where the next one must lie
+    int64_t count; // so far
+    spyi_text why; // it cannot be
+} spyi_flat_walk;
+
+static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_walk *w) {
+    size_t size = w->path.size;
+    if (w->why.size) return;
+    if (type->kind == SPYI_TYPE_STRUCT) {
+        for (uint32_t i = 0; i < type->field_count; i++) {
+            const spyi_field *field = &type->fields[i];
+            spyi_text_add(&w->path, size ? ".%s" : "%s", field->name);
+            spyi_flat_scalars(field->type, offset + field->device_offset, w);
+            w->path.size = size;
+            if (w->path.data) w->path.data[size] = 0;
+        }
+    } else if (type->element) { // the parts of vectors, matrices and arrays are alike
+        int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                                     : (int64_t)type->columns;
+        for (int64_t i = 0; i < n && !w->why.size; i++)
+            spyi_flat_scalars(type->element, offset + (size_t)i * spyi_type_device_stride(type->element), w);
+    } else {
+        if (!w->scalar) {
+            w->scalar = type;
+            spyi_text_add(&w->first, "%s", spyi_text_str(&w->path));
+        }
+        if (type->scalar != w->scalar->scalar)
+            spyi_text_add(&w->why, "field '%s' is %s and field '%s' is %s: scalars of one type are needed",
+                          spyi_text_str(&w->first), w->scalar->display, spyi_text_str(&w->path),
+                          type->display);
+        else if (offset != w->next)
+            spyi_text_add(&w->why, "field '%s' lies at byte %zu on the device, with a gap before it",
+                          spyi_text_str(&w->path), offset);
+        w->next = offset + type->device_size;
+        w->count++;
+    }
+}
+
+// Appends the dimensions of one element, strides in bytes, and gives its scalar type; NULL: `why` says.
+static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
+                                     spyi_text *why) {
+    while (type->element || type->kind == SPYI_TYPE_STRUCT) {
+        int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                                     : (int64_t)type->columns;
+        const spyi_type *part = type->element;
+        if (!part) {
+            spyi_flat_walk walk;
+            uint32_t failed = spyi_failed_allocations();
+            memset(&walk, 0, sizeof walk);
+            spyi_flat_scalars(type, 0, &walk);
+            part = walk.scalar;
+            n = walk.count;
+            spyi_text_add(why, "%s", spyi_text_str(&walk.why));
+            spyi_text_free(&walk.first);
+            spyi_text_free(&walk.path);
+            spyi_text_free(&walk.why);
+            if (why->size || spyi_failed_allocations() != failed) return NULL;
+        }
+        if (shape->rank == SPY_MAX_RANK) {
+            spyi_text_add(why, "the view would have a rank above %d", SPY_MAX_RANK);
+            return NULL;
+        }
+        shape->dims[shape->rank++] = n;
+        strides->dims[strides->rank++] = (int64_t)spyi_type_device_stride(part);
+        type = part;
+    }
+    return type;
+}
+
+spy_tensor *spy_create_flat_view(spy_tensor *tensor) {
+    const char *function = "spy_create_flat_view";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    spyi_text why = { NULL, 0, 0 };
+    spy_shape shape = tensor->shape, strides = tensor->strides;
+    int64_t element = (int64_t)spyi_type_device_stride(tensor->type);
+    for (uint32_t i = 0; i < strides.rank; i++) strides.dims[i] *= element;
+    const spyi_type *scalar = spyi_flatten(tensor->type, &shape, &strides, &why);
+    if (scalar) {
+        view = spyi_view_new(tensor, function);
+    } else {
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH, "%s: %s: %s", function, tensor->type->display,
+                  spyi_text_str(&why));
+    }
+    if (view) {
+        view->type = device->scalars[scalar->scalar];
+        view->shape = shape;
+        view->strides = strides;
+        for (uint32_t i = 0; i < strides.rank; i++) view->strides.dims[i] /= (int64_t)scalar->device_size;
+        spyi_tensor_measure(view);
+    }
+    spyi_text_free(&why);
+    spyi_leave(device);
+    return view;
+}
+
+// >>data/print.c --------------------------------------------------------------------------------------------
+
+// A tensor's contents as text, in the form of numpy's array2string: brackets, columns of one width, the edges of large ones.
+//
+// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3, linewidth 75)
+// and the output of numpy 2.4, which tests/unit/test_print.c quotes.
+
+#define SPYI_PRINT_THRESHOLD 1000.0 // scalars
+enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
+
+// >>digits of floats
+
+typedef struct spyi_digits {
+    char digits[24]; // decimal, without the final zeros; "0" for 0
+    int count;
+    int exponent; // of the first digit
+    bool negative;
+} spyi_digits;
+
+// `value`, finite, to 1 + `places` digits. printf may write another decimal point than '.': only its digits count.
+static spyi_digits spyi_digits_of(double value, int places) {
+    spyi_digits d;
+    char text[48];
+    const char *at = text;
+    memset(&d, 0, sizeof d);
+    snprintf(text, sizeof text, "%.*e", places, value);
+    if (*at == '-') {
+        d.negative = true;
+        at++;
+    }
+    for (; *at && *at != 'e'; at++)
+        if (*at >= '0' && *at <= '9') d.digits[d.count++] = *at;
+    d.exponent = *at == 'e' ? atoi(at + 1) : 0;
+    while (d.count > 1 && d.digits[d.count - 1] == '0') d.digits[--d.count] = 0;
+    return d;
+}
+
+static double spyi_float_value(const void *scalar, spy_dtype dtype) {
+    double value = 0;
+    spyi_convert_scalars(&value, SPY_FLOAT64, scalar, dtype, 1);
+    return value;
+}
+
+// The fewest places that tell a value from all others of its type.
+static int spyi_shortest_places(double value, spy_dtype dtype) {
+    for (int places = 0; places < 16; places++) {
+        char text[48];
+        snprintf(text, sizeof text, "%.*e", places, value);
+        if (dtype == SPY_FLOAT64 && strtod(text, NULL) == value) return places;
+        if (dtype == SPY_FLOAT32 && strtof(text, NULL) == (float)value) return places;
+        if (dtype == SPY_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
+            return places;
+    }
+    return 16;
+}
+
+static bool spyi_print_is_finite(double value) {
+    return value - value == 0;
+}
+
+SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out) {
+    int64_t i = 0;
+    uint64_t u = 0;
+    if (dtype == SPY_BOOL) {
+        spyi_text_add(out, *(const char *)scalar ? "True" : "False");
+    } else if (dtype >= SPY_FLOAT16) {
+        double value = spyi_float_value(scalar, dtype);
+        if (value != value) spyi_text_add(out, "nan");
+        else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
+        else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
+    } else if (spyi_convert_scalars(&i, SPY_INT64, scalar, dtype, 1)) {
+        spyi_text_add(out, "%lld", (long long)i);
+    } else {
+        spyi_convert_scalars(&u, SPY_UINT64, scalar, dtype, 1);
+        spyi_text_add(out, "%llu", (unsigned long long)u);
+    }
+}
+
+// >>columns: scalars that are written alike; one for a tensor of scalars, one for each scalar field of a struct
+
+typedef struct spyi_column {
+    size_t width;                // of integers and bools, or of a float's whole text
+    int left, right;             // characters before and behind the point
+    int places, exponent_digits; // with an exponent
+    bool with_exponent;
+    bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
+    double smallest, largest; // of the finite ones but 0, without their sign; largest 0: there is none
+} spyi_column;
+
+static bool spyi_print_is_float(spy_dtype dtype) {
+    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+}
+
+// First reading: what there is.
+static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
+    if (!spyi_print_is_float(dtype)) {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_scalar_text(scalar, dtype, &text);
+        if (text.size > c->width) c->width = text.size;
+        spyi_text_free(&text);
+        return;
+    }
+    double value = spyi_float_value(scalar, dtype), size = value < 0 ? -value : value;
+    if (!spyi_print_is_finite(value)) {
+        c->any_other = true;
+        c->any_negative_infinity = c->any_negative_infinity || value < 0;
+        return;
+    }
+    c->any_finite = true;
+    if (size == 0) return;
+    if (c->largest == 0 || size < c->smallest) c->smallest = size;
+    if (size > c->largest) c->largest = size;
+}
+
+static double spyi_print_round(double value, spy_dtype dtype) {
+    if (dtype == SPY_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
+    return dtype == SPY_FLOAT32 ? (double)(float)value : value;
+}
+
+// Numbers are compared as the type rounds them.
+static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
+    if (c->largest == 0) return;
+    double most = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
+    double ratio = spyi_print_round(c->largest / c->smallest, dtype);
+    c->with_exponent = c->largest >= most || c->smallest < spyi_print_round(1e-4, dtype) || ratio > 1000;
+}
+
+static spyi_digits spyi_column_digits(const spyi_column *c, double value, spy_dtype dtype) {
+    spyi_digits d = spyi_digits_of(value, spyi_shortest_places(value, dtype));
+    int most = c->with_exponent ? SPYI_PRINT_PRECISION : d.exponent + SPYI_PRINT_PRECISION;
+    return d.count - 1 > most ? spyi_digits_of(value, most) : d;
+}
+
+static int spyi_exponent_digits(int exponent) {
+    return exponent <= -100 || exponent >= 100 ? 3 : 2;
+}
+
+static int spyi_print_max(int a, int b) {
+    return a > b ? a : b;
+}
+
+// Second reading: how many characters they need.
+static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
+    double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
+    if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
+    spyi_digits d = spyi_column_digits(c, value, dtype);
+    int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
+    c->left = spyi_print_max(c->left, whole + d.negative);
+    if (c->with_exponent) {
+        c->places = spyi_print_max(c->places, d.count - 1);
+        c->exponent_digits = spyi_print_max(c->exponent_digits, spyi_exponent_digits(d.exponent));
+    } else {
+        c->right = spyi_print_max(c->right, d.count - 1 - d.exponent);
+    }
+}
+
+static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
+    if (dtype == SPY_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (!spyi_print_is_float(dtype)) return;
+    if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
+    int width = c->left + 1 + c->right;
+    if (c->any_other) width = spyi_print_max(width, c->any_negative_infinity ? 4 : 3);
+    c->width = (size_t)width;
+    c->left = width - 1 - c->right;
+}
+
+static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtype, spyi_text *out) {
+    if (!spyi_print_is_finite(value)) {
+        spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    // Places that a value does not need are filled with its next digits behind a shorter mantissa, else with blanks.
+    spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
+    int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
+    int first = c->with_exponent ? 0 : d.exponent; // the digit that is the ones' place
+    spyi_text_add(out, "%*s", c->left - whole, d.negative ? "-" : "");
+    for (int i = first - whole + 1; i <= first; i++)
+        spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
+    spyi_text_add(out, ".");
+    int places = c->with_exponent ? c->places : spyi_print_max(d.count - 1 - first, 0);
+    for (int i = first + 1; i <= first + places; i++)
+        spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
+    if (c->with_exponent)
+        spyi_text_add(out, "e%c%0*d", d.exponent < 0 ? '-' : '+', c->exponent_digits,
+                      d.exponent < 0 ? -d.exponent : d.exponent);
+    else spyi_text_add(out, "%*s", c->right - places, "");
+}
+
+static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype dtype, spyi_text *out) {
+    if (spyi_print_is_float(dtype)) {
+        spyi_column_float(c, spyi_float_value(scalar, dtype), dtype, out);
+        return;
+    }
+    spyi_text text = { NULL, 0, 0 };
+    spyi_scalar_text(scalar, dtype, &text);
+    spyi_text_add(out, "%*s", (int)c->width, spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
+// >>walking what is shown: the tensor's dimensions, then those of vectors, matrices and arrays in its elements
+
+typedef struct spyi_printer {
+    const spy_tensor *tensor;
+    spyi_column *columns;
+    bool cut; // only the edges of long dimensions
+    spyi_text out;
+} spyi_printer;
+
+// A place in the data: the next dimension of the tensor (its rank: inside an element), what is there, its bytes.
+typedef struct spyi_spot {
+    uint32_t dim;
+    const spyi_type *type;
+    const char *at;
+    uint32_t column;
+} spyi_spot;
+
+static int64_t spyi_shown(const spyi_printer *p, int64_t n) {
+    return p->cut && n > 2 * SPYI_PRINT_EDGE ? 2 * SPYI_PRINT_EDGE : n;
+}
+
+static int64_t spyi_type_length(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_ARRAY    ? type->count
+           : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                            : (int64_t)type->columns;
+}
+
+// Dimensions that are left at a spot; 0: a scalar or a struct.
+static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
+    uint32_t rank = p->tensor->shape.rank - s->dim;
+    for (const spyi_type *t = s->type; t->element; t = t->element) rank++;
+    return rank;
+}
+
+static int64_t spyi_spot_length(const spyi_printer *p, const spyi_spot *s) {
+    return s->dim < p->tensor->shape.rank ? p->tensor->shape.dims[s->dim] : spyi_type_length(s->type);
+}
+
+// Shown item `i` of the spot's next dimension. Of the tensor's dimensions the data holds shown items alone.
+static spyi_spot spyi_spot_item(const spyi_printer *p, const spyi_spot *s, int64_t i) {
+    spyi_spot item = *s;
+    size_t step;
+    if (s->dim < p->tensor->shape.rank) {
+        step = spyi_type_host_stride(s->type);
+        for (uint32_t d = s->dim + 1; d < p->tensor->shape.rank; d++)
+            step *= (size_t)spyi_shown(p, p->tensor->shape.dims[d]);
+        item.dim++;
+    } else {
+        int64_t n = spyi_type_length(s->type);
+        if (spyi_shown(p, n) < n && i >= SPYI_PRINT_EDGE) i += n - 2 * SPYI_PRINT_EDGE;
+        item.type = s->type->element;
+        step = spyi_type_host_stride(item.type);
+    }
+    item.at += (size_t)i * step;
+    return item;
+}
+
+static uint32_t spyi_column_count(const spyi_type *type) {
+    uint32_t count = 0;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) return 1;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_column_count(type->fields[i].type);
+    return count;
+}
+
+static spyi_spot spyi_spot_field(const spyi_spot *s, uint32_t i) {
+    spyi_spot field = *s;
+    for (uint32_t k = 0; k < i; k++) field.column += spyi_column_count(s->type->fields[k].type);
+    field.type = s->type->fields[i].type;
+    field.at += s->type->fields[i].host_offset;
+    return field;
+}
+
+static void spyi_spot_scan(spyi_printer *p, const spyi_spot *s, bool measure) {
+    if (spyi_spot_rank(p, s) > 0) {
+        int64_t shown = spyi_shown(p, spyi_spot_length(p, s));
+        for (int64_t i = 0; i < shown; i++) {
+            spyi_spot item = spyi_spot_item(p, s, i);
+            spyi_spot_scan(p, &item, measure);
+        }
+    } else if (s->type->kind == SPYI_TYPE_STRUCT) {
+        for (uint32_t i = 0; i < s->type->field_count; i++) {
+            spyi_spot field = spyi_spot_field(s, i);
+            spyi_spot_scan(p, &field, measure);
+        }
+    } else if (measure) {
+        spyi_column_measure(&p->columns[s->column], s->at, s->type->scalar);
+    } else {
+        spyi_column_see(&p->columns[s->column], s->at, s->type->scalar);
+    }
+}
+
+// Between the readings (see, choose, measure, finish): each column with its type.
+static void spyi_columns_step(spyi_printer *p, const spyi_type *type, uint32_t column, bool finish) {
+    bool alone = p->tensor->shape.rank == 0 && !p->tensor->type->element;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) {
+        if (finish) spyi_column_finish(&p->columns[column], type->scalar, alone);
+        else spyi_column_choose(&p->columns[column], type->scalar);
+        return;
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        spyi_columns_step(p, type->fields[i].type, column, finish);
+        column += spyi_column_count(type->fields[i].type);
+    }
+}
+
+// >>the text
+
+// A scalar, a struct, or an array in a struct, on one line.
+static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text *out) {
+    if (spyi_spot_rank(p, s) > 0) {
+        int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+        spyi_text_add(out, "[");
+        for (int64_t i = 0; i < shown; i++) {
+            spyi_spot item = spyi_spot_item(p, s, i);
+            spyi_text_add(out, shown < n && i == SPYI_PRINT_EDGE ? " ... " : i ? " " : "");
+            spyi_spot_word(p, &item, out);
+        }
+        spyi_text_add(out, "]");
+    } else if (s->type->kind == SPYI_TYPE_STRUCT) {
+        spyi_text_add(out, "{");
+        for (uint32_t i = 0; i < s->type->field_count; i++) {
+            spyi_spot field = spyi_spot_field(s, i);
+            spyi_text_add(out, "%s%s: ", i ? ", " : "", s->type->fields[i].name);
+            spyi_spot_word(p, &field, out);
+        }
+        spyi_text_add(out, "}");
+    } else {
+        spyi_column_text(&p->columns[s->column], s->at, s->type->scalar, out);
+    }
+}
+
+// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for brackets. *line counts its characters.
+static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size_t indent, size_t width,
+                            size_t *line) {
+    if (*line + size > width && *line > indent) {
+        while (p->out.size && p->out.data[p->out.size - 1] == ' ') p->out.data[--p->out.size] = 0;
+        spyi_text_add(&p->out, "\n%*s", (int)indent, "");
+        *line = indent;
+    }
+    spyi_text_add_n(&p->out, word, size);
+    *line += size;
+}
+
+static void spyi_print_row(spyi_printer *p, const spyi_spot *s, size_t depth) {
+    size_t indent = depth + 1, width = SPYI_PRINT_WIDTH - depth - 1, line = indent;
+    int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+    spyi_text word = { NULL, 0, 0 };
+    for (int64_t i = 0; i < shown; i++) {
+        spyi_spot item = spyi_spot_item(p, s, i);
+        if (shown < n && i == SPYI_PRINT_EDGE) {
+            spyi_print_word(p, "...", 3, indent, width, &line);
+            spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
+        }
+        spyi_text_clear(&word);
+        spyi_spot_word(p, &item, &word);
+        spyi_print_word(p, spyi_text_str(&word), word.size, indent, width, &line);
+        if (i + 1 < shown) spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
+    }
+    spyi_text_free(&word);
+}
+
+static void spyi_print_spot(spyi_printer *p, const spyi_spot *s, size_t depth) {
+    uint32_t rank = spyi_spot_rank(p, s);
+    if (rank == 0) {
+        spyi_spot_word(p, s, &p->out);
+        return;
+    }
+    int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+    spyi_text_add(&p->out, "[");
+    if (rank == 1) spyi_print_row(p, s, depth);
+    for (int64_t i = 0; i < shown && rank > 1; i++) {
+        spyi_spot item = spyi_spot_item(p, s, i);
+        bool gap = shown < n && i == SPYI_PRINT_EDGE;
+        for (int again = 0; again < 1 + gap && i > 0; again++) {
+            for (uint32_t k = 1; k < rank; k++) spyi_text_add(&p->out, "\n");
+            spyi_text_add(&p->out, "%*s%s", (int)depth + 1, "", again < gap ? "..." : "");
+        }
+        spyi_print_spot(p, &item, depth + 1);
+    }
+    spyi_text_add(&p->out, "]");
+}
+
+// >>the data: the shown elements, packed
+
+static double spyi_scalar_count(const spyi_type *type) {
+    double count = 1;
+    for (; type->element; type = type->element) count *= (double)spyi_type_length(type);
+    if (type->kind != SPYI_TYPE_STRUCT) return count;
+    double fields = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) fields += spyi_scalar_count(type->fields[i].type);
+    return count * fields;
+}
+
+// A long dimension becomes two: two edges, and the items of an edge.
+static spyi_box spyi_shown_box(const spyi_printer *p) {
+    const spy_shape *shape = &p->tensor->shape, *strides = &p->tensor->strides;
+    spyi_box box;
+    memset(&box, 0, sizeof box);
+    for (uint32_t d = 0; d < shape->rank; d++) {
+        int64_t n = shape->dims[d];
+        if (spyi_shown(p, n) < n) {
+            box.dims[box.rank] = 2;
+            box.strides[box.rank++] = (n - SPYI_PRINT_EDGE) * strides->dims[d];
+            n = SPYI_PRINT_EDGE;
+        }
+        box.dims[box.rank] = n;
+        box.strides[box.rank++] = strides->dims[d];
+    }
+    return box;
+}
+
+static spy_status spyi_print_tensor(spy_tensor *tensor, spyi_printer *p, spyi_text *error) {
+    p->cut = (double)tensor->element_count * spyi_scalar_count(tensor->type) > SPYI_PRINT_THRESHOLD;
+    spyi_text_add(&p->out, "%s ", tensor->type->display);
+    spyi_shape_text(&tensor->shape, &p->out);
+    spyi_text_add(&p->out, "\n");
+    if (tensor->element_count == 0) {
+        spyi_text_add(&p->out, "[]");
+        return SPY_OK;
+    }
+    spyi_box box = spyi_shown_box(p);
+    size_t size = spyi_type_host_stride(tensor->type);
+    for (uint32_t d = 0; d < box.rank; d++) size *= (size_t)box.dims[d];
+    char *data = (char *)spyi_malloc(size);
+    p->columns = (spyi_column *)spyi_calloc(spyi_column_count(tensor->type), sizeof *p->columns);
+    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
+    if (data && p->columns) status = spyi_tensor_download_box(tensor, &box, data, error);
+    else spyi_text_add(error, "out of host memory");
+    if (status == SPY_OK) {
+        spyi_spot all = { 0, tensor->type, data, 0 };
+        spyi_spot_scan(p, &all, false);
+        spyi_columns_step(p, tensor->type, 0, false);
+        spyi_spot_scan(p, &all, true);
+        spyi_columns_step(p, tensor->type, 0, true);
+        spyi_print_spot(p, &all, 0);
+    }
+    free(p->columns);
+    free(data);
+    return status;
+}
+
+size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
+    const char *function = "spy_tensor_print";
+    if (text && capacity) text[0] = 0;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_printer p;
+    memset(&p, 0, sizeof p);
+    p.tensor = tensor;
+    uint32_t failed = spyi_failed_allocations();
+    spy_status status = spyi_print_tensor(tensor, &p, &error);
+    status = spyi_check_allocations(failed, status, &error);
+    size_t size = status == SPY_OK ? p.out.size : 0;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    if (text && capacity && size) {
+        size_t n = size < capacity - 1 ? size : capacity - 1;
+        memcpy(text, p.out.data, n);
+        text[n] = 0;
+    }
+    spyi_text_free(&p.out);
+    spyi_leave(device);
+    return size;
+}
+
+// >>data/cursor.c -------------------------------------------------------------------------------------------
+
+// Cursors: places in host memory by the names of fields, over a tensor's elements or the program's own values.
+
+// A copy of a tensor's elements in C's layout.
+typedef struct spyi_cursor_range {
+    spyi_object object;
+    spy_tensor *tensor; // retained
+    int64_t first, count;
+    char *data;
+    bool *written;                             // by element: differs from the tensor
+    struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
+} spyi_cursor_range;
+
+// >>places
+
+static spyi_context *spyi_cursor_context(const spy_cursor *c) {
+    return c->device ? &c->device->ctx : NULL;
+}
+
+static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
+    return (const spyi_type *)c->type;
+}
+
+// A range is an array of elements that has no type of its own.
+static bool spyi_cursor_is_range(const spy_cursor *c) {
+    return c->index < 0;
+}
+
+static size_t spyi_cursor_size(const spy_cursor *c) {
+    size_t one = spyi_type_host_stride(spyi_cursor_type(c));
+    return spyi_cursor_is_range(c) ? one * (size_t)c->count : one;
+}
+
+static char *spyi_cursor_data(const spy_cursor *c) {
+    size_t element = spyi_type_host_stride((const spyi_type *)c->element);
+    return (char *)c->data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->index * element) + c->offset;
+}
+
+// Whether it stands somewhere; reports if not.
+static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
+    if (!c->type)
+        return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: the cursor stands nowhere: the function that gave it failed", function);
+    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR))
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
+    return SPY_OK;
+}
+
+static spy_cursor spyi_cursor_nowhere(spy_device *device) {
+    spy_cursor c;
+    memset(&c, 0, sizeof c);
+    c.device = device;
+    return c;
+}
+
+// Parts that [i] counts; 0: none. *part: their type, in C's layout one behind the other.
+static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
+    *part = type->element;
+    if (!type->element) return 0;
+    if (type->kind == SPYI_TYPE_ARRAY) return type->count;
+    return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
+}
+
+// The path from an element to `type` at `offset`: no two places of one type lie at one offset.
+static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
+                           spyi_text *out) {
+    const spyi_type *part;
+    size_t size = out->size;
+    if (from == type && offset == 0) return true;
+    int64_t n = spyi_cursor_parts(from, &part);
+    if (n > 0) {
+        size_t step = spyi_type_host_stride(part), i = offset / step;
+        if (from->kind == SPYI_TYPE_VECTOR)
+            spyi_text_add(out, "%s%c", size == empty ? "" : ".", "xyzw"[i & 3]);
+        else spyi_text_add(out, "[%zu]", i);
+        return spyi_path_text(part, offset - i * step, type, empty, out);
+    }
+    for (uint32_t i = 0; i < from->field_count; i++) {
+        const spyi_field *f = &from->fields[i];
+        if (offset < f->host_offset || offset >= f->host_offset + f->type->host_size) continue;
+        spyi_text_add(out, size == empty ? "%s" : ".%s", f->name);
+        return spyi_path_text(f->type, offset - f->host_offset, type, empty, out);
+    }
+    return false;
+}
+
+// "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
+static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
+    if (spyi_cursor_is_range(c)) {
+        spyi_text_add(out, "the %lld elements", (long long)c->count);
+        return;
+    }
+    size_t empty = out->size;
+    if (c->count > 1) spyi_text_add(out, "[%lld]", (long long)c->index);
+    size_t before = out->size;
+    spyi_path_text((const spyi_type *)c->element, c->offset, spyi_cursor_type(c), empty, out);
+    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->index);
+}
+
+// Reports `what` of a place under the function's name and frees it.
+static spy_status spyi_cursor_fail(const spy_cursor *c, spy_status status, const char *function,
+                                   spyi_text *what) {
+    spyi_text path = { NULL, 0, 0 };
+    spyi_cursor_text(c, &path);
+    spyi_fail(spyi_cursor_context(c), status, "%s: %s: %s", function, spyi_text_str(&path),
+              spyi_text_str(what));
+    spyi_text_free(&path);
+    spyi_text_free(what);
+    return status;
+}
+
+// >>steps
+
+static const char *spyi_place_name(const spy_cursor *c) {
+    return spyi_cursor_type(c)->display;
+}
+
+// To part `index`; false: `what` and *status say why not.
+static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
+    const spyi_type *part = spyi_cursor_type(c);
+    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_cursor_parts(spyi_cursor_type(c), &part);
+    if (!part || (n == 0 && !spyi_cursor_is_range(c))) {
+        *status = SPY_ERROR_TYPE_MISMATCH;
+        spyi_text_add(what, "%s has no parts that [%lld] could count", spyi_place_name(c), (long long)index);
+        return false;
+    }
+    if (index < 0 || index >= n) {
+        *status = SPY_ERROR_OUT_OF_RANGE;
+        spyi_text_add(what, "[%lld] is beyond its %lld parts", (long long)index, (long long)n);
+        return false;
+    }
+    if (spyi_cursor_is_range(c)) c->index = index;
+    else c->offset += (size_t)index * spyi_type_host_stride(part);
+    c->type = part;
+    return true;
+}
+
+static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text *what) {
+    unsigned nearest = (unsigned)strlen(name) / 2 + 1;
+    const char *best = NULL;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        unsigned distance = spyi_edit_distance(name, type->fields[i].name);
+        if (distance >= nearest) continue;
+        nearest = distance;
+        best = type->fields[i].name;
+    }
+    if (best) spyi_text_add(what, ", did you mean '%s'?", best);
+    spyi_text_add(what, best ? " It has " : "; it has ");
+    for (uint32_t i = 0; i < type->field_count; i++)
+        spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
+}
+
+// To the field or component of that name.
+static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
+                           spy_status *status) {
+    if (spyi_cursor_is_range(c)) {
+        if (c->count != 1) {
+            *status = SPY_ERROR_AMBIGUOUS;
+            spyi_text_add(what, "'%.*s' of which one? Write [i] in front", (int)size, name);
+            return false;
+        }
+        c->index = 0;
+    }
+    const spyi_type *type = spyi_cursor_type(c);
+    if (type->kind == SPYI_TYPE_VECTOR && size == 1) {
+        for (uint32_t i = 0; i < type->columns && i < 4; i++)
+            if (*name == "xyzw"[i] || *name == "rgba"[i]) return spyi_step_index(c, i, what, status);
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const spyi_field *f = &type->fields[i];
+        if (strlen(f->name) != size || memcmp(f->name, name, size) != 0) continue;
+        c->type = f->type;
+        c->offset += f->host_offset;
+        return true;
+    }
+    *status = SPY_ERROR_NOT_FOUND;
+    spyi_text_add(what, "%s has no field '%.*s'", type->display, (int)size, name);
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add_n(&text, name, size);
+    if (type->kind == SPYI_TYPE_STRUCT) spyi_near_fields(type, spyi_text_str(&text), what);
+    else if (type->kind == SPYI_TYPE_VECTOR)
+        spyi_text_add(what, "; it has x to %c", "xyzw"[(type->columns - 1) & 3]);
+    spyi_text_free(&text);
+    return false;
+}
+
+// One step of a path: "[3]" or "name", with the dot before it. Gives what follows; NULL: it failed.
+static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
+                                  spy_status *status) {
+    *status = SPY_ERROR_INVALID_ARGUMENT;
+    if (*at == '[') {
+        int64_t index = 0;
+        const char *digit = ++at;
+        for (; *at >= '0' && *at <= '9' && index < INT64_MAX / 16; at++) index = index * 10 + (*at - '0');
+        if (at == digit || *at != ']') {
+            spyi_text_add(what, "expected a number and ']' at '[%s'", digit);
+            return NULL;
+        }
+        return spyi_step_index(c, index, what, status) ? at + 1 : NULL;
+    }
+    if (*at == '.') at++;
+    else if (!first) {
+        spyi_text_add(what, "expected '.' or '[' at '%s'", at);
+        return NULL;
+    }
+    size_t size = strcspn(at, ".[]");
+    if (size == 0) {
+        spyi_text_add(what, "expected a field's name at '%s'", at);
+        return NULL;
+    }
+    return spyi_step_name(c, at, size, what, status) ? at + size : NULL;
+}
+
+spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
+    const char *function = "spy_cursor_field";
+    spy_cursor place = cursor;
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    const char *at = path;
+    if (!path || !*path) {
+        spyi_text_add(&what, "expected a path such as \"light.color\", got %s", path ? "\"\"" : "NULL");
+        at = NULL;
+    }
+    while (at && *at) at = spyi_path_step(&place, at, at == path, &what, &status);
+    if (at) return place;
+    if (path && *path) spyi_text_add(&what, " (path \"%s\")", path);
+    spyi_cursor_fail(&place, status, function, &what);
+    return spyi_cursor_nowhere(cursor.device);
+}
+
+spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
+    const char *function = "spy_cursor_at";
+    spy_cursor place = cursor;
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_step_index(&place, index, &what, &status)) return place;
+    spyi_cursor_fail(&cursor, status, function, &what);
+    return spyi_cursor_nowhere(cursor.device);
+}
+
+// >>scalars of a place, in the order of declaration
+
+static size_t spyi_cursor_scalar_count(const spyi_type *type) {
+    const spyi_type *part;
+    int64_t n = spyi_cursor_parts(type, &part);
+    size_t count = 0;
+    if (n > 0) return (size_t)n * spyi_cursor_scalar_count(part);
+    if (type->kind != SPYI_TYPE_STRUCT) return 1;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_cursor_scalar_count(type->fields[i].type);
+    return count;
+}
+
+typedef struct spyi_cursor_work {
+    bool write;      // values to the place; else the other way
+    bool check;      // only whether they fit
+    spy_dtype dtype; // of values
+    char *values;
+    size_t done;      // scalars
+    const char *stop; // the one that does not fit, and the type it does not fit into
+    spy_dtype stop_from, stop_to;
+} spyi_cursor_work;
+
+static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char *at) {
+    const spyi_type *part;
+    int64_t n = spyi_cursor_parts(type, &part);
+    for (int64_t i = 0; i < n; i++)
+        if (!spyi_cursor_scalars(w, part, at + (size_t)i * spyi_type_host_stride(part))) return false;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
+    if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
+    char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
+    char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
+    spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
+    if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {
+        w->stop = from;
+        w->stop_from = from_type;
+        w->stop_to = to_type;
+        return false;
+    }
+    w->done++;
+    return true;
+}
+
+// Walks all scalars of a place.
+static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
+    const spyi_type *type = spyi_cursor_type(c);
+    char *at = spyi_cursor_data(c);
+    int64_t n = spyi_cursor_is_range(c) ? c->count : 1;
+    w->done = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!spyi_cursor_scalars(w, type, at + (size_t)i * spyi_type_host_stride(type))) return false;
+    return true;
+}
+
+static void spyi_cursor_written(const spy_cursor *c) {
+    if (!c->range) return;
+    int64_t first = spyi_cursor_is_range(c) ? 0 : c->index, n = spyi_cursor_is_range(c) ? c->count : 1;
+    for (int64_t i = 0; i < n; i++) c->range->written[first + i] = true;
+}
+
+// dtype, count and pointer of a read or write.
+static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
+                                           size_t count, const void *values) {
+    size_t expected =
+        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_FLOAT32;
+    if ((int)*dtype < 0 || *dtype >= SPY_DTYPE_COUNT) {
+        spyi_text_add(&what, "dtype %d is not one of spy_dtype", (int)*dtype);
+    } else if (count != expected) {
+        status = SPY_ERROR_SHAPE_MISMATCH;
+        spyi_text_add(&what, "%s has %zu scalars there, count is %zu", spyi_place_name(c), expected, count);
+    } else if (!values && count) {
+        spyi_text_add(&what, "values is NULL");
+    }
+    return what.size ? spyi_cursor_fail(c, status, function, &what) : SPY_OK;
+}
+
+static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function, spy_dtype dtype,
+                                      size_t count, void *values, bool write) {
+    spy_status status = spyi_cursor_check(c, function);
+    if (status == SPY_OK) status = spyi_cursor_check_values(c, function, &dtype, count, values);
+    if (status != SPY_OK) return status;
+    spyi_cursor_work w;
+    memset(&w, 0, sizeof w);
+    w.write = write;
+    w.check = true; // nothing is changed before all are known to fit
+    w.dtype = dtype;
+    w.values = (char *)values;
+    if (!spyi_cursor_walk(c, &w)) {
+        spyi_text what = { NULL, 0, 0 };
+        spyi_scalar_text(w.stop, w.stop_from, &what);
+        spyi_text_add(&what, " (value %zu of %zu) does not fit into %s", w.done, count,
+                      spy_dtype_name(w.stop_to));
+        return spyi_cursor_fail(c, SPY_ERROR_OUT_OF_RANGE, function, &what);
+    }
+    w.check = false;
+    spyi_cursor_walk(c, &w);
+    if (write) spyi_cursor_written(c);
+    return SPY_OK;
+}
+
+spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
+    return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
+}
+
+spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
+    return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
+}
+
+// >>bytes of a place
+
+static spy_status spyi_cursor_check_data(const spy_cursor *c, const char *function, const void *data,
+                                         size_t size_bytes) {
+    spy_status status = spyi_cursor_check(c, function);
+    if (status != SPY_OK) return status;
+    spyi_text what = { NULL, 0, 0 };
+    if (size_bytes == spyi_cursor_size(c) && (data || !size_bytes)) return SPY_OK;
+    if (size_bytes == spyi_cursor_size(c)) {
+        spyi_text_add(&what, "data is NULL");
+        return spyi_cursor_fail(c, SPY_ERROR_INVALID_ARGUMENT, function, &what);
+    }
+    spyi_text_add(&what, "%s has %zu bytes in C's layout there, size_bytes is %zu", spyi_place_name(c),
+                  spyi_cursor_size(c), size_bytes);
+    return spyi_cursor_fail(c, SPY_ERROR_SHAPE_MISMATCH, function, &what);
+}
+
+spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes) {
+    spy_status status = spyi_cursor_check_data(&cursor, "spy_cursor_read_data", data, size_bytes);
+    if (status == SPY_OK && size_bytes) memcpy(data, spyi_cursor_data(&cursor), size_bytes);
+    return status;
+}
+
+spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes) {
+    spy_status status = spyi_cursor_check_data(&cursor, "spy_cursor_write_data", data, size_bytes);
+    if (status != SPY_OK || !size_bytes) return status;
+    memcpy(spyi_cursor_data(&cursor), data, size_bytes);
+    spyi_cursor_written(&cursor);
+    return SPY_OK;
+}
+
+// >>ranges
+
+SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
+    spy_device *device = range->object.device;
+    if (range->previous) range->previous->next = range->next;
+    else device->cursor_ranges = range->next;
+    if (range->next) range->next->previous = range->previous;
+    free(range->data);
+    free(range->written);
+    spyi_object_release(&range->tensor->object);
+    spyi_bury(device, &range->object, sizeof *range);
+}
+
+// An empty range, linked to its device and tensor; NULL: out of memory.
+static void spyi_cursor_range_release(spyi_object *object) {
+    spyi_cursor_range_free((spyi_cursor_range *)(void *)object);
+}
+
+SPYI_FN void spyi_cursors_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_cursor_range_release, NULL };
+    device->ctx.tables[SPYI_KIND_CURSOR - SPYI_KIND_DEVICE] = &table;
+}
+
+static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
+    spy_device *device = tensor->object.device;
+    spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
+    size_t size = spyi_type_host_stride(tensor->type);
+    bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
+    char *data = some ? (char *)spyi_calloc((size_t)count + 1, size) : NULL;
+    bool *written = some ? (bool *)spyi_calloc((size_t)count + 1, sizeof *written) : NULL;
+    if (!range || !data || !written) {
+        free(data);
+        free(written);
+        spyi_free(&device->ctx, range, sizeof *range);
+        return NULL;
+    }
+    range->object.kind = (uint32_t)SPYI_KIND_CURSOR;
+    range->object.device = device;
+    spyi_atomic_store(&range->object.references, 1);
+    spyi_atomic_add(&tensor->object.references, 1);
+    range->tensor = tensor;
+    range->first = first;
+    range->count = count;
+    range->data = data;
+    range->written = written;
+    range->next = device->cursor_ranges;
+    if (range->next) range->next->previous = range;
+    device->cursor_ranges = range;
+    return range;
+}
+
+static spy_cursor spyi_cursor_whole(spy_device *device, const spyi_type *type, void *data, int64_t count) {
+    spy_cursor c = spyi_cursor_nowhere(device);
+    c.element = c.type = type;
+    c.data = data;
+    c.count = count;
+    c.index = -1;
+    return c;
+}
+
+spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
+    const char *function = "spy_create_cursor";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
+    spy_device *device = tensor->object.device;
+    spy_cursor cursor = spyi_cursor_nowhere(device);
+    spyi_text error = { NULL, 0, 0 };
+    spyi_cursor_range *range = NULL;
+    if (spyi_check_elements(tensor, function, first, count) == SPY_OK) {
+        range = spyi_cursor_range_new(tensor, first, count);
+        if (!range) spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    if (range) {
+        spy_status status = spyi_tensor_move(tensor, first, count, range->data, false, &error);
+        if (status == SPY_OK) {
+            cursor = spyi_cursor_whole(device, tensor->type, range->data, count);
+            cursor.range = range;
+        } else {
+            spyi_fail_text(device, status, function, &error);
+            spyi_cursor_range_free(range);
+        }
+    }
+    spyi_leave(device);
+    return cursor;
+}
+
+spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data, size_t size_bytes) {
+    const char *function = "spy_cursor_over";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
+    spy_device *device = ((const spyi_object *)(const void *)module)->device; // an object begins so
+    spy_cursor cursor = spyi_cursor_nowhere(device);
+    const spyi_type *type =
+        spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name ? type_name : "", function);
+    if (type && size_bytes % spyi_type_host_stride(type))
+        spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                  "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function, type->display,
+                  spyi_type_host_stride(type), size_bytes);
+    else if (type && !data) spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+    else if (type)
+        cursor = spyi_cursor_whole(device, type, data, (int64_t)(size_bytes / spyi_type_host_stride(type)));
+    spyi_leave(device);
+    return cursor;
+}
+
+spy_status spy_cursor_apply(spy_cursor cursor) {
+    const char *function = "spy_cursor_apply";
+    spyi_cursor_range *range = cursor.range;
+    spy_status entered = spyi_cursor_check(&cursor, function);
+    if (entered != SPY_OK || !range) return entered;
+    entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    size_t element = spyi_type_host_stride((const spyi_type *)cursor.element);
+    for (int64_t i = 0, end; i < range->count && status == SPY_OK; i = end) {
+        end = i + 1;
+        if (!range->written[i]) continue;
+        while (end < range->count && range->written[end]) end++;
+        status = spyi_tensor_move(range->tensor, range->first + i, end - i, range->data + (size_t)i * element,
+                                  true, &error);
+        if (status == SPY_OK) memset(range->written + i, 0, (size_t)(end - i) * sizeof *range->written);
+    }
+    if (status != SPY_OK) spyi_fail_text(range->object.device, status, function, &error);
+    spyi_leave(range);
+    return status;
+}
+
+void spy_release_cursor(spy_cursor cursor) {
+    if (!cursor.range) return;
+    if (spyi_as(cursor.range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor.range->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
+}
+
+// The dtype of all scalars; SPY_DTYPE_DEFAULT: they differ.
+static spy_dtype spyi_common_dtype(const spyi_type *type) {
+    spy_dtype dtype = SPY_DTYPE_DEFAULT;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        spy_dtype one = spyi_common_dtype(type->fields[i].type);
+        if (one == SPY_DTYPE_DEFAULT || (i && one != dtype)) return SPY_DTYPE_DEFAULT;
+        dtype = one;
+    }
+    return dtype;
+}
+
+spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
+    spy_cursor_info info;
+    const spyi_type *part, *type = spyi_cursor_type(&cursor);
+    memset(&info, 0, sizeof info);
+    if (!type || (cursor.range && !spyi_as(cursor.range, SPYI_KIND_CURSOR))) return info;
+    info.type = spyi_type_user_name(type);
+    info.dtype = spyi_common_dtype(type);
+    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_cursor_parts(type, &part);
+    info.scalar_count =
+        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor.count : 1);
+    info.size_bytes = spyi_cursor_size(&cursor);
+    return info;
+}
+
+// >>data/clock.c --------------------------------------------------------------------------------------------
+
+// The GPU's clock: its ticks as nanoseconds, and how it stands to the host's.
+
+// The period's whole part exactly, so that large times keep their digits.
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
+    uint64_t whole = (uint64_t)period_ns;
+    return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
+}
+
+// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile. *width_ns: from
+// one look to the other.
+static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
+                                 uint64_t *width_ns, spyi_text *error) {
+    const spy_backend *table = device->backend;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = ticks->storage;
+    use.begin = ticks->begin_bytes;
+    use.end = ticks->end_bytes;
+    use.writes = true;
+    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    uint64_t before = spyi_time_ns();
+    status = table->time_mark(device->gpu, 0, error);
+    if (status != SPY_OK) return status;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
+                               error);
+    spyi_uses_done(device, barrier, false, status);
+    if (status == SPY_OK)
+        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    *width_ns = spyi_time_ns() - before;
+    *host_ns = before + *width_ns / 2;
+    return status;
+}
+
+enum { SPYI_CALIBRATIONS = 4 };
+
+static spy_status spyi_get_calibration(spy_device *device, spy_calibration *calibration, spyi_text *error) {
+    const spy_device_info *info = &device->base->limits.info;
+    spy_status status;
+    spy_shape one;
+    uint64_t best = UINT64_MAX;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", info->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    memset(&one, 0, sizeof one);
+    spy_tensor *tensor =
+        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
+    if (!tensor) return status;
+    // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
+    for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
+        uint64_t ticks = 0, host = 0, width = 0;
+        status = spyi_calibrate(device, tensor, &host, &width, error);
+        if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
+        if (status != SPY_OK || width >= best) continue;
+        best = width;
+        calibration->host_ns = host;
+        calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    }
+    spyi_tensor_unlink(tensor);
+    spyi_tensor_free(tensor);
+    return status;
+}
+
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration) {
+    const char *function = "spy_get_calibration";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (calibration) memset(calibration, 0, sizeof *calibration);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    spy_calibration got = { 0, 0 };
+    status = spyi_get_calibration(device, &got, &error);
+    if (status == SPY_OK && calibration) *calibration = got;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+// >>data/build.c --------------------------------------------------------------------------------------------
+
+// Kernels from the backend, each made on a thread of its own, so that a caller need not stay with a driver that compiles for
+// long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with copies of all that it reads.
+//
+// What was left is the device's. A later call that needs the very kernel waits for it, or finds it done. When the device is
+// released meanwhile, the thread takes over what its work still needs (the backend's device, the context) and frees it at its
+// end, so that a program can leave at once. Two things the thread must not outlive: an engine's device and the program's
+// allocator; with these the release waits.
+
+// Drivers' compilers recurse. Only what is used takes memory.
+#define SPYI_BUILD_STACK_BYTES ((size_t)64 << 20)
+
+struct spyi_build {
+    spyi_build *next; // the next build in spyi_builds.left
+    spy_device *device;
+    spyi_thread thread;
+    bool started; // its thread has not been joined
+    bool done;    // under device->builds.lock
+    // The result.
+    spyi_kernel *kernel;
+    spy_status status;
+    spyi_text error, log;
+    uint32_t failed; // allocations
+    // The task: the desc with NULL for its pointers, then what they lead to.
+    spyi_kernel_desc desc; // its pointers lead into `bytes`
+    size_t size;
+    char *bytes;
+};
+
+// >>copies of a desc
+
+// Adds an array to the bytes; where there is memory for them, its place goes to *at.
+static void spyi_build_add(spyi_build *b, const void *data, size_t size, const void **at) {
+    if (b->bytes && data) {
+        memcpy(b->bytes + b->size, data, size);
+        *at = b->bytes + b->size;
+    }
+    if (data) b->size += spyi_align(size, 16);
+}
+
+static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
+    const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
+               *head;
+    spyi_kernel_desc plain;
+    memcpy(&plain, desc, sizeof plain);
+    plain.label = plain.entry = NULL;
+    plain.code = NULL;
+    plain.slots = NULL;
+    plain.params = NULL;
+    plain.uniform_places = NULL;
+    b->size = 0;
+    spyi_build_add(b, &plain, sizeof plain, &head);
+    spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
+    spyi_build_add(b, desc->code, desc->code_size, &code);
+    spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
+    spyi_build_add(b, desc->slots, desc->binding_count * sizeof *desc->slots, &slots);
+    spyi_build_add(b, desc->params, desc->param_count * sizeof *desc->params, &params);
+    spyi_build_add(b, desc->uniform_places, desc->uniform_count * sizeof *desc->uniform_places, &places);
+    b->desc = plain;
+    b->desc.label = (const char *)label;
+    b->desc.code = code;
+    b->desc.entry = (const char *)entry;
+    b->desc.slots = (const spyi_slot *)slots;
+    b->desc.params = (const uint32_t *)params;
+    b->desc.uniform_places = (const spyi_uniform_place *)places;
+}
+
+static void spyi_build_free(spyi_build *b) {
+    spyi_text_free(&b->error);
+    spyi_text_free(&b->log);
+    free(b->bytes);
+    free(b);
+}
+
+static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *desc) {
+    spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->device = device;
+    spyi_build_add_all(b, desc); // measures
+    b->bytes = (char *)spyi_calloc(1, b->size);
+    if (b->bytes) {
+        spyi_build_add_all(b, desc);
+        return b;
+    }
+    free(b);
+    return NULL;
+}
+
+// >>the work
+
+static void spyi_build_make(spyi_build *b) {
+    spy_device *device = b->device;
+    uint32_t failed = spyi_failed_allocations();
+    b->status = device->backend->create_kernel(device->gpu, &b->desc, &b->kernel, &b->error);
+    b->failed = spyi_failed_allocations() - failed;
+}
+
+// A released device ends with the last of its builds.
+static bool spyi_builds_over(const spyi_builds *builds) {
+    const spyi_build *b = builds->left;
+    while (b && b->done) b = b->next;
+    return !b;
+}
+
+static void spyi_build_thread(void *user) {
+    spyi_build *b = (spyi_build *)user;
+    spy_device *device = b->device;
+    spyi_builds *builds = &device->builds;
+    spyi_keep_log(&b->log);
+    spyi_build_make(b);
+    spyi_keep_log(NULL);
+    spyi_mutex_lock(&builds->lock);
+    b->done = true;
+    bool last = builds->released && spyi_builds_over(builds);
+    spyi_signal_all(&builds->changed);
+    spyi_mutex_unlock(&builds->lock);
+    if (last) spyi_device_free(device);
+}
+
+static void spyi_build_join(spyi_build *b) {
+    if (b->started) spyi_thread_join(&b->thread);
+    b->started = false;
+}
+
+// Of those that were left: the one that makes this very kernel, which is the caller's from now on; NULL: there is none.
+static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
+    spyi_mutex_lock(&builds->lock);
+    spyi_build **at = &builds->left;
+    while (*at && ((*at)->size != wanted->size || memcmp((*at)->bytes, wanted->bytes, wanted->size) != 0))
+        at = &(*at)->next;
+    spyi_build *found = *at;
+    if (found) *at = found->next;
+    spyi_mutex_unlock(&builds->lock);
+    return found;
+}
+
+// false: the caller has left.
+static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
+    spyi_builds *builds = &b->device->builds;
+    spyi_mutex_lock(&builds->lock);
+    while (!b->done && !spyi_long_wait_left(wait)) spyi_long_wait_once(wait, &builds->changed, &builds->lock);
+    bool done = b->done;
+    if (!done) {
+        b->next = builds->left;
+        builds->left = b;
+    }
+    spyi_mutex_unlock(&builds->lock);
+    return done;
+}
+
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
+                                     spyi_kernel **kernel, spyi_text *error) {
+    spyi_long_wait wait;
+    spyi_build *b = spyi_build_new(device, desc);
+    *kernel = NULL;
+    if (!b) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_build *left = spyi_build_take(&device->builds, b);
+    if (left) {
+        spyi_build_free(b);
+        b = left;
+    } else {
+        b->started = spyi_thread_start_deep(&b->thread, spyi_build_thread, b, SPYI_BUILD_STACK_BYTES);
+        if (!b->started) { // no thread is to be had: this one stays until the end
+            spyi_build_make(b);
+            b->done = true;
+        }
+    }
+    spyi_long_wait_begin(&wait, &device->ctx, what, "the driver's compiler", false);
+    bool done = spyi_build_wait(b, &wait);
+    spyi_long_wait_end(&wait);
+    if (!done) {
+        spyi_library_stay(); // the thread needs our code
+        spyi_logf(&device->ctx, SPY_LOG_WARNING,
+                  "%s: the driver's compiler is left to itself until it is done", what);
+        return spyi_long_wait_say(&wait, error);
+    }
+    spyi_build_join(b);
+    spyi_tell_log(&device->ctx, &b->log);
+    spyi_note_failed_allocations(b->failed);
+    spy_status status = b->status;
+    *kernel = b->kernel;
+    spyi_text_add_n(error, spyi_text_str(&b->error), b->error.size);
+    spyi_build_free(b);
+    return status;
+}
+
+// >>the device's end
+
+SPYI_FN void spyi_builds_init(spy_device *device) {
+    spyi_mutex_init(&device->builds.lock);
+    spyi_signal_init(&device->builds.changed);
+}
+
+SPYI_FN bool spyi_builds_release(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    bool stays = spyi_allocator_is_given(&device->ctx) || (device->base && device->base->borrowed);
+    spyi_mutex_lock(&builds->lock);
+    bool over = spyi_builds_over(builds);
+    if (!over && stays) {
+        spyi_block(&device->ctx, true);
+        while (!spyi_builds_over(builds)) spyi_signal_wait(&builds->changed, &builds->lock);
+        spyi_block(&device->ctx, false);
+        over = true;
+    }
+    if (!over) {
+        builds->released = true;
+        for (spyi_build *b = builds->left; b; b = b->next) {
+            if (b->done) continue;
+            spyi_thread_detach(&b->thread);
+            b->started = false;
+        }
+    }
+    spyi_mutex_unlock(&builds->lock);
+    return over;
+}
+
+SPYI_FN void spyi_builds_free(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    while (builds->left) {
+        spyi_build *b = builds->left;
+        builds->left = b->next;
+        spyi_build_join(b);
+        if (b->kernel) device->backend->destroy_kernel(device->gpu, b->kernel);
+        spyi_build_free(b);
+    }
+    spyi_signal_destroy(&builds->changed);
+    spyi_mutex_destroy(&builds->lock);
+}
+
+// >>data/print_format.c -------------------------------------------------------------------------------------
+
+// A record of print() as text: formats as Python's str.format has them, as far as numbers go.
+
+// >>values
+
+typedef struct spyi_message_value {
+    uint32_t dtype;         // spy_dtype, or SPYI_PRINT_STRING
+    uint32_t rows, columns; // 0: no matrix; no vector
+    const uint32_t *words;
+} spyi_message_value;
+
+static uint32_t spyi_message_words_of(uint32_t dtype) {
+    return dtype == SPY_INT64 || dtype == SPY_UINT64 || dtype == SPY_FLOAT64 ? 2 : 1;
+}
+
+// Value number `index`; false: there is none.
+static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
+                              spyi_message_value *out) {
+    for (uint32_t at = 2; at < count; index--) {
+        uint32_t tag = record[at++];
+        out->dtype = tag & 255;
+        out->rows = (tag >> 8) & 255;
+        out->columns = (tag >> 16) & 255;
+        out->words = record + at;
+        uint32_t size = (out->rows ? out->rows : 1) * (out->columns ? out->columns : 1) *
+                        spyi_message_words_of(out->dtype);
+        if (out->dtype < SPY_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
+        if (index == 0) return true;
+        at += size;
+    }
+    return false;
+}
+
+static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
+    if (spyi_message_words_of(v->dtype) == 1) return v->words[i];
+    return v->words[2 * i] | (uint64_t)v->words[2 * i + 1] << 32;
+}
+
+static bool spyi_message_is_float(uint32_t dtype) {
+    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+}
+
+// >>formats: [[fill]align][sign][#][0][width][.precision][type]
+
+typedef struct spyi_message_spec {
+    char fill, align, sign, type; // 0: not given
+    bool alternate;
+    int width, precision; // -1: not given
+} spyi_message_spec;
+
+static bool spyi_message_is_align(char c) {
+    return c == '<' || c == '>' || c == '^' || c == '=';
+}
+
+// A number of at most three digits; -1: it is longer.
+static int spyi_message_number(const char **at, const char *end) {
+    int value = 0;
+    for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
+        if (++digits > 3) return -1;
+        value = value * 10 + (**at - '0');
+    }
+    return value;
+}
+
+static bool spyi_message_parse_spec(const char *at, const char *end, spyi_message_spec *spec) {
+    memset(spec, 0, sizeof *spec);
+    spec->precision = -1;
+    if (end - at >= 2 && spyi_message_is_align(at[1])) {
+        spec->fill = *at++;
+        spec->align = *at++;
+    } else if (at < end && spyi_message_is_align(*at)) {
+        spec->align = *at++;
+    }
+    if (at < end && (*at == '+' || *at == '-' || *at == ' ')) spec->sign = *at++;
+    if (at < end && *at == '#') {
+        spec->alternate = true;
+        at++;
+    }
+    if (at < end && *at == '0') {
+        if (!spec->align) spec->align = '=';
+        if (!spec->fill) spec->fill = '0';
+        at++;
+    }
+    spec->width = spyi_message_number(&at, end);
+    if (at < end && *at == '.') {
+        const char *digits = ++at;
+        spec->precision = spyi_message_number(&at, end);
+        if (at == digits || spec->precision > 99) return false;
+        if (spec->precision < 0) return false;
+    }
+    if (at < end) spec->type = *at++;
+    return spec->width >= 0 && at == end;
+}
+
+// >>scalars
+
+// `prefix` (sign, 0x) and `digits` in the format's width.
+static void spyi_message_padded(const spyi_message_spec *spec, char align, const char *prefix,
+                                const char *digits, spyi_text *out) {
+    size_t length = strlen(prefix) + strlen(digits), width = (size_t)spec->width;
+    size_t room = width > length ? width - length : 0, before = 0, inside = 0;
+    if (spec->align) align = spec->align;
+    if (align == '>') before = room;
+    else if (align == '^') before = room / 2;
+    else if (align == '=') inside = room;
+    char fill = spec->fill ? spec->fill : ' ';
+    for (size_t i = 0; i < before; i++) spyi_text_add_n(out, &fill, 1);
+    spyi_text_add_n(out, prefix, strlen(prefix));
+    for (size_t i = 0; i < inside; i++) spyi_text_add_n(out, &fill, 1);
+    spyi_text_add_n(out, digits, strlen(digits));
+    for (size_t i = before + inside; i < room; i++) spyi_text_add_n(out, &fill, 1);
+}
+
+static void spyi_message_text(const spyi_message_spec *spec, const char *text, spyi_text *out) {
+    spyi_text cut = { NULL, 0, 0 };
+    size_t length = strlen(text);
+    if (spec->precision >= 0 && (size_t)spec->precision < length) length = (size_t)spec->precision;
+    spyi_text_add_n(&cut, text, length);
+    spyi_message_padded(spec, '<', "", spyi_text_str(&cut), out);
+    spyi_text_free(&cut);
+}
+
+static void spyi_message_integer(const spyi_message_spec *spec, bool negative, uint64_t magnitude,
+                                 spyi_text *out) {
+    char buffer[72], *digits = buffer + sizeof buffer - 1, prefix[4];
+    const char *letters = spec->type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+    unsigned base = spec->type == 'x' || spec->type == 'X' ? 16
+                    : spec->type == 'o'                    ? 8
+                    : spec->type == 'b'                    ? 2
+                                                           : 10;
+    size_t n = 0;
+    *digits = 0;
+    do *--digits = letters[magnitude % base];
+    while (magnitude /= base);
+    if (negative) prefix[n++] = '-';
+    else if (spec->sign == '+' || spec->sign == ' ') prefix[n++] = spec->sign;
+    if (spec->alternate && base != 10) {
+        prefix[n++] = '0';
+        prefix[n++] = spec->type;
+    }
+    prefix[n] = 0;
+    spyi_message_padded(spec, '>', prefix, digits, out);
+}
+
+// Shortest text that reads back as the same number.
+static void spyi_message_shortest(double value, bool is_double, char *buffer, size_t size) {
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(buffer, size, "%.*g", digits, value);
+        double back = strtod(buffer, NULL);
+        if (is_double ? back >= value && back <= value
+                      : (float)back >= (float)value && (float)back <= (float)value)
+            return;
+    }
+}
+
+static void spyi_message_float(const spyi_message_spec *spec, double value, bool is_double, spyi_text *out) {
+    char buffer[448], form[8] = "%.*g", prefix[2] = { 0, 0 };
+    uint64_t bits;
+    bool upper = spec->type == 'E' || spec->type == 'F' || spec->type == 'G', percent = spec->type == '%';
+    bool number = value >= value;
+    memcpy(&bits, &value, sizeof bits);
+    if (number && bits >> 63) value = -value;
+    if (percent) value *= 100;
+    if (!number) {
+        snprintf(buffer, sizeof buffer, upper ? "NAN" : "nan");
+    } else if (!spec->type && spec->precision < 0) {
+        spyi_message_shortest(value, is_double, buffer, sizeof buffer);
+    } else {
+        if (spec->type) form[3] = percent ? 'f' : spec->type;
+        snprintf(buffer, sizeof buffer - 1, form, spec->precision < 0 ? 6 : spec->precision, value);
+    }
+    for (char *c = buffer; *c; c++)
+        if (*c == ',') *c = '.'; // the program's locale
+    if (percent) strcat(buffer, "%");
+    if (number && bits >> 63) prefix[0] = '-';
+    else if (spec->sign == '+' || spec->sign == ' ') prefix[0] = spec->sign;
+    spyi_message_padded(spec, '>', prefix, buffer, out);
+}
+
+static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
+    uint64_t bits = spyi_message_bits(v, i);
+    uint32_t low = (uint32_t)bits;
+    double value;
+    float single;
+    if (v->dtype == SPY_FLOAT64) {
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    if (spyi_message_is_float(v->dtype)) {
+        memcpy(&single, &low, sizeof single);
+        return single;
+    }
+    if (v->dtype == SPY_INT64) return (double)(int64_t)bits;
+    return v->dtype == SPY_UINT64 || v->dtype == SPY_UINT32 ? (double)bits : (double)(int32_t)low;
+}
+
+static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const spyi_message_spec *spec,
+                                spyi_text *out) {
+    uint64_t bits = spyi_message_bits(v, i);
+    if (v->dtype == SPY_BOOL && !spec->type) {
+        spyi_message_text(spec, bits ? "true" : "false", out);
+    } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
+        spyi_message_float(spec, spyi_message_as_double(v, i),
+                           v->dtype != SPY_FLOAT32 && v->dtype != SPY_FLOAT16, out);
+    } else {
+        int64_t value = v->dtype == SPY_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
+        bool has_sign =
+            v->dtype == SPY_INT8 || v->dtype == SPY_INT16 || v->dtype == SPY_INT32 || v->dtype == SPY_INT64;
+        bool negative = has_sign && value < 0;
+        spyi_message_integer(spec, negative, negative ? 0 - (uint64_t)value : bits, out);
+    }
+}
+
+// >>fields and the whole
+
+// What the format asks for that the value is not; NULL: it fits.
+static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
+    bool integers = spec->type && strchr("bdoxX", spec->type),
+         reals = spec->type && strchr("eEfFgG%", spec->type);
+    if (v->dtype == SPYI_PRINT_STRING)
+        return integers || reals                  ? "a number"
+               : spec->type && spec->type != 's'  ? "another type letter"
+               : spec->align == '=' || spec->sign ? "a number"
+                                                  : NULL;
+    if (spec->type == 's') return "a string";
+    if (integers && spyi_message_is_float(v->dtype)) return "an integer";
+    if (spec->type && !integers && !reals) return "another type letter";
+    bool real = reals || spyi_message_is_float(v->dtype);
+    return spec->precision >= 0 && !real ? "a float" : NULL;
+}
+
+static void spyi_message_value_text(const spyi_message_value *v, const spyi_message_spec *spec,
+                                    const spyi_literals *literals, spyi_text *out) {
+    if (v->dtype == SPYI_PRINT_STRING) {
+        const char *text = spyi_literals_find(literals, v->words[0]);
+        char unknown[32];
+        snprintf(unknown, sizeof unknown, "<string %08x>", (unsigned)v->words[0]);
+        spyi_message_text(spec, text ? text : unknown, out);
+        return;
+    }
+    uint32_t rows = v->rows ? v->rows : 1, columns = v->columns ? v->columns : 1;
+    if (v->rows) spyi_text_add(out, "{");
+    for (uint32_t r = 0; r < rows; r++) {
+        if (r) spyi_text_add(out, ", ");
+        if (v->columns) spyi_text_add(out, "{");
+        for (uint32_t c = 0; c < columns; c++) {
+            if (c) spyi_text_add(out, ", ");
+            spyi_message_scalar(v, r * columns + c, spec, out);
+        }
+        if (v->columns) spyi_text_add(out, "}");
+    }
+    if (v->rows) spyi_text_add(out, "}");
+}
+
+// The field between `at` and `end`, which stand behind "{" and on "}". What is wrong is said in its place.
+static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
+                               const spyi_literals *literals, uint32_t *next, spyi_text *out) {
+    const char *begin = at, *digits = at;
+    int number = spyi_message_number(&at, end);
+    uint32_t index = at == digits ? (*next)++ : (uint32_t)number;
+    spyi_message_value value;
+    spyi_message_spec spec;
+    const char *wrong = NULL, *what = "";
+    bool colon = at < end && *at == ':';
+    if (number < 0 || (at < end && !colon) || !spyi_message_parse_spec(at + colon, end, &spec))
+        wrong = "is no format";
+    else if (!spyi_message_find(record, count, index, &value)) wrong = "has no value";
+    else if ((what = spyi_message_needs(&value, &spec)) != NULL) wrong = "needs ";
+    if (!wrong) {
+        spyi_message_value_text(&value, &spec, literals, out);
+        return;
+    }
+    spyi_text_add(out, "{%.*s%s%s%s}", (int)(end - begin), begin, end > begin ? " " : "", wrong,
+                  what ? what : "");
+}
+
+SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
+                               spyi_text *out) {
+    const char *format = spyi_literals_find(literals, record[1]);
+    uint32_t next = 0;
+    if (!format) {
+        spyi_text_add(out, "<format %08x>", (unsigned)record[1]);
+        return;
+    }
+    while (*format) {
+        size_t plain = strcspn(format, "{}");
+        spyi_text_add_n(out, format, plain);
+        format += plain;
+        if (!*format) return;
+        const char *end = *format == '{' ? strchr(format, '}') : NULL;
+        if (format[1] == *format) { // doubled: itself
+            spyi_text_add_n(out, format, 1);
+            format += 2;
+        } else if (!end) { // alone
+            spyi_text_add_n(out, format++, 1);
+        } else {
+            spyi_message_field(format + 1, end, record, count, literals, &next, out);
+            format = end + 1;
+        }
+    }
+}
+
+// >>data/gpu_print.c ----------------------------------------------------------------------------------------
+
+// The print buffer: kernels append records to it (src/slang/slangpy_print.slang), the host takes them out once the work is over,
+// and hands them on as text. Hazards: kernels that print count as readers of the buffer, since atomics order them; the
+// host's reset of its header counts as the write.
+
+typedef struct spyi_print_buffer {
+    spyi_storage *storage;
+    size_t buffer_bytes;
+    uint32_t capacity;      // words for records
+    spyi_text pending;      // messages to deliver: each its level, as a byte, its text and a NUL
+    spyi_mutex lock;        // guards `literals`: compile threads learn, too
+    spyi_literals literals; // of all kernels so far
+} spyi_print_buffer;
+
+enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
+
+// >>the buffer
+
+SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
+    const spyi_print_buffer *p = device->printer;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = p->storage;
+    use.end = p->buffer_bytes;
+    use.reads = true;
+    return use;
+}
+
+// Empty, for the kernels that are recorded from now on.
+static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
+    spyi_print_buffer *p = device->printer;
+    uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
+    header[2] = p->capacity;
+    spyi_use use = spyi_print_use(device);
+    use.reads = false;
+    use.writes = true;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = device->backend->upload(device->gpu, &p->storage->chunk, p->storage->offset, header,
+                                                sizeof header, barrier, error);
+    spyi_uses_done(device, barrier, false, status);
+    p->storage->read_epoch = 0; // those readers have finished
+    return status;
+}
+
+// Whether kernels that print were recorded since.
+static bool spyi_print_is_used(const spyi_print_buffer *p) {
+    return p->storage && p->storage->read_epoch != 0;
+}
+
+SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error) {
+    spy_status status = SPY_OK;
+    if (buffer_bytes == 0) buffer_bytes = SPYI_PRINT_DEFAULT_BYTES;
+    if (buffer_bytes < SPYI_PRINT_LEAST_BYTES || buffer_bytes > SPYI_PRINT_MOST_BYTES) {
+        spyi_text_add(error, "desc.print_buffer_bytes is %zu; expected %d to %d, or 0 for %d", buffer_bytes,
+                      SPYI_PRINT_LEAST_BYTES, SPYI_PRINT_MOST_BYTES, SPYI_PRINT_DEFAULT_BYTES);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!(device->base->limits.info.features & SPY_FEATURE_POINTERS)) {
+        spyi_text_add(error, "desc.enable_print needs a device with SPY_FEATURE_POINTERS");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_print_buffer *p = (spyi_print_buffer *)spyi_allocate(&device->ctx, sizeof *p);
+    if (!p) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_mutex_init(&p->lock);
+    device->printer = p;
+    p->buffer_bytes = buffer_bytes;
+    p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
+    p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
+    if (!p->storage) return status;
+    p->storage->references = 1; // command lists have their own
+    return spyi_print_reset(device, error);
+}
+
+SPYI_FN void spyi_print_destroy(spy_device *device) {
+    spyi_print_buffer *p = device->printer;
+    if (!p) return;
+    if (p->storage && --p->storage->references == 0) spyi_pool_give(device, p->storage);
+    spyi_text_free(&p->pending);
+    spyi_literals_free(&p->literals);
+    spyi_mutex_destroy(&p->lock);
+    spyi_free(&device->ctx, p, sizeof *p);
+    device->printer = NULL;
+}
+
+SPYI_FN uint64_t spyi_print_address(const spy_device *device) {
+    const spyi_print_buffer *p = device->printer;
+    return p ? p->storage->chunk.address + p->storage->offset : 0;
+}
+
+SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals) {
+    spyi_print_buffer *p = device->printer;
+    if (!p) return;
+    spyi_mutex_lock(&p->lock);
+    for (uint32_t i = 0; i < literals->count; i++)
+        spyi_literals_add(&p->literals, literals->items[i].hash, literals->items[i].text,
+                          strlen(literals->items[i].text));
+    spyi_mutex_unlock(&p->lock);
+}
+
+// >>messages
+
+static void spyi_print_add(spyi_print_buffer *p, spy_log_level level, const spyi_text *message) {
+    char byte = (char)level;
+    spyi_text_add_n(&p->pending, &byte, 1);
+    spyi_text_add_n(&p->pending, spyi_text_str(message), strlen(spyi_text_str(message)) + 1);
+}
+
+static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, uint32_t count) {
+    spyi_text message = { NULL, 0, 0 };
+    spyi_mutex_lock(&p->lock);
+    for (uint32_t at = 0; count - at >= 2 && words[at] >= 2 && words[at] <= count - at; at += words[at]) {
+        spyi_text_clear(&message);
+        spyi_print_format(words + at, words[at], &p->literals, &message);
+        spyi_print_add(p, SPY_LOG_INFO, &message);
+    }
+    spyi_mutex_unlock(&p->lock);
+    spyi_text_free(&message);
+}
+
+// Waits for all kernels that print, and makes messages of the buffer, which is empty afterwards.
+static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
+    spyi_print_buffer *p = device->printer;
+    if (!spyi_print_is_used(p)) return SPY_OK;
+    if (device->base->recording) {
+        spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    const spyi_storage *storage = p->storage;
+    uint32_t header[SPYI_PRINT_HEADER_WORDS];
+    uint64_t after = storage->use_submit;
+    spy_status status = device->backend->download(device->gpu, header, &storage->chunk, storage->offset,
+                                                  sizeof header, after, error);
+    if (status != SPY_OK) return status;
+    uint32_t count = header[0] < p->capacity ? header[0] : p->capacity;
+    uint32_t *words = (uint32_t *)spyi_malloc(count * sizeof *words + 1);
+    if (!words) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (count)
+        status =
+            device->backend->download(device->gpu, words, &storage->chunk, storage->offset + sizeof header,
+                                      count * sizeof *words, after, error);
+    if (status == SPY_OK) {
+        spyi_print_format_all(p, words, count);
+        if (header[1]) {
+            spyi_text lost = { NULL, 0, 0 };
+            spyi_text_add(&lost,
+                          "print: %u message%s did not fit and %s lost: the buffer has %zu bytes; give the "
+                          "device a larger desc.print_buffer_bytes, or wait more often",
+                          header[1], header[1] == 1 ? "" : "s", header[1] == 1 ? "is" : "are",
+                          p->buffer_bytes);
+            spyi_print_add(p, SPY_LOG_WARNING, &lost);
+            spyi_text_free(&lost);
+        }
+        status = spyi_print_reset(device, error);
+    }
+    free(words);
+    return status;
+}
+
+// Warnings keep to desc.log.level; what was printed was asked for by enable_print.
+static void spyi_print_to_log(spy_device *device) {
+    spyi_print_buffer *p = device->printer;
+    for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
+        spy_log_level level = (spy_log_level)p->pending.data[at];
+        if (level == SPY_LOG_INFO || spyi_log_wants(&device->ctx, level))
+            device->ctx.log.func(level, p->pending.data + at + 1, device->ctx.log.user_data);
+    }
+    spyi_text_clear(&p->pending);
+}
+
+SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
+    spyi_text error = { NULL, 0, 0 };
+    if (!device->printer || !device->ctx.log.func) return SPY_OK;
+    spy_status status = spyi_print_gather(device, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_print_to_log(device);
+    return status;
+}
+
+SPYI_FN void spyi_print_deliver(spy_device *device) {
+    spyi_print_buffer *p = device->printer;
+    if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
+    if (spyi_print_is_used(p) ? device->base->recording ||
+                                    device->backend->finished_submit(device->gpu) < p->storage->use_submit
+                              : !p->pending.size)
+        return;
+    spyi_print_flush(device, "print");
+}
+
+// >>entry points
+
+spy_status spy_flush_print(spy_device *device) {
+    const char *function = "spy_flush_print";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (status != SPY_OK) return status;
+    status = spyi_print_flush(device, function);
+    spyi_leave(device);
+    return status;
+}
+
+size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
+    const char *function = "spy_read_print";
+    if (text && capacity) text[0] = 0;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return 0;
+    spyi_print_buffer *p = device->printer;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = p ? spyi_print_gather(device, &error) : SPY_OK;
+    size_t size = 0;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, function, &error);
+    } else if (p) {
+        size = p->pending.size;
+        for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1)
+            size--; // levels are not text, and a NUL is as long as a newline
+    }
+    if (size && text && capacity > size) {
+        char *to = text;
+        for (size_t at = 0; at < p->pending.size;) {
+            size_t length = strlen(p->pending.data + at + 1);
+            memcpy(to, p->pending.data + at + 1, length);
+            to[length] = '\n';
+            to += length + 1;
+            at += length + 2;
+        }
+        *to = 0;
+        spyi_text_clear(&p->pending);
+    }
+    spyi_leave(device);
+    return size;
+}
+
+// >>data/bounds.c -------------------------------------------------------------------------------------------
+
+// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims, and the names of
+// the arguments that tensors in kernels are numbered by.
+
+enum { SPYI_BOUNDS_WORDS = 28 }; // of the record, see slangpy_bounds.slang
+enum { SPYI_BOUNDS_COMPLETE = 2 };
+
+typedef struct spyi_site {
+    char *function, *argument;
+} spyi_site;
+
+typedef struct spyi_bounds {
+    spyi_storage *storage;
+    spyi_mutex lock; // guards the sites: compile threads bind, too
+    spyi_site *sites;
+    uint32_t count, capacity;
+} spyi_bounds;
+
+static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
+    static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
+    const spyi_storage *storage = device->bounds->storage;
+    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
+                                                sizeof zeros, false, error);
+    // Else the next look could come before it.
+    if (status == SPY_OK)
+        status =
+            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error) {
+    spy_status status = SPY_OK;
+    if (!(device->base->limits.info.features & SPY_FEATURE_POINTERS)) {
+        spyi_text_add(error, "desc.check_bounds needs a device with SPY_FEATURE_POINTERS");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_bounds *b = (spyi_bounds *)spyi_allocate(&device->ctx, sizeof *b);
+    if (!b) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_mutex_init(&b->lock);
+    device->bounds = b;
+    b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
+                                "slangpy bounds", error, &status);
+    if (!b->storage) return status;
+    b->storage->references = 1;
+    *address = b->storage->chunk.address + b->storage->offset;
+    return spyi_bounds_clear(device, error);
+}
+
+SPYI_FN void spyi_bounds_destroy(spy_device *device) {
+    spyi_bounds *b = device->bounds;
+    if (!b) return;
+    if (b->storage) spyi_pool_give(device, b->storage);
+    for (uint32_t i = 0; i < b->count; i++) {
+        free(b->sites[i].function);
+        free(b->sites[i].argument);
+    }
+    free(b->sites);
+    spyi_mutex_destroy(&b->lock);
+    spyi_free(&device->ctx, b, sizeof *b);
+    device->bounds = NULL;
+}
+
+// Inside the lock.
+static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
+    for (uint32_t i = 0; i < b->count; i++)
+        if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
+            return i + 1;
+    if (b->count == b->capacity) {
+        uint32_t capacity = b->capacity ? b->capacity * 2 : 64;
+        spyi_site *sites = (spyi_site *)spyi_realloc(b->sites, capacity * sizeof *sites);
+        if (!sites) return 0;
+        b->sites = sites;
+        b->capacity = capacity;
+    }
+    spyi_site *site = &b->sites[b->count];
+    site->function = spyi_strdup(function);
+    site->argument = spyi_strdup(argument);
+    if (site->function && site->argument) return ++b->count;
+    free(site->function);
+    free(site->argument);
+    return 0;
+}
+
+SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument) {
+    spyi_bounds *b = device->bounds;
+    if (!b) return 0;
+    spyi_mutex_lock(&b->lock);
+    uint32_t site = spyi_bounds_find(b, function, argument);
+    spyi_mutex_unlock(&b->lock);
+    return site;
+}
+
+// >>the record
+
+static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *out) {
+    spyi_text_add(out, "(");
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s%d", i ? ", " : "", (int)words[i]);
+    spyi_text_add(out, count == 1 ? ",)" : ")");
+}
+
+static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record,
+                                spyi_text *error) {
+    static const char *const did[3] = { "reads", "writes", "adds" };
+    static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
+    uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
+    uint32_t call_rank = record[2] >> 16;
+    const uint32_t *index = record + 4, *shape = record + 12;
+    if (rank > SPY_MAX_RANK) rank = SPY_MAX_RANK;
+    if (call_rank > SPY_MAX_RANK) call_rank = SPY_MAX_RANK;
+    if (access > 2) access = 0;
+    spyi_mutex_lock(&b->lock);
+    if (site >= 1 && site <= b->count) {
+        const spyi_site *of = &b->sites[site - 1];
+        if (!function || strcmp(function, of->function) != 0) spyi_text_add(error, "%s: ", of->function);
+        spyi_text_add(error, "'%s'%s: the kernel %s at index ", of->argument,
+                      record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "", did[access]);
+    } else {
+        spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
+    }
+    spyi_mutex_unlock(&b->lock);
+    spyi_bounds_tuple(index, rank, error);
+    spyi_text_add(error, ", its shape is ");
+    spyi_bounds_tuple(shape, rank, error);
+    for (uint32_t d = 0; d < rank; d++) {
+        if ((int)index[d] >= 0 && (int)index[d] < (int)shape[d]) continue;
+        if (shape[d])
+            spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d,
+                          (int)index[d]);
+        else spyi_text_add(error, ": dimension %u is empty", d);
+        break;
+    }
+    if (call_rank) {
+        spyi_text_add(error, "; at element ");
+        spyi_bounds_tuple(record + 20, call_rank, error);
+        spyi_text_add(error, " of the call");
+    }
+    spyi_text_add(error, "; %s", became[access]);
+}
+
+// The work that was waited for is done, so that the record can be read without waiting. What other work, which still
+// runs, is writing just now is told next time.
+SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
+    spyi_bounds *b = device->bounds;
+    uint32_t record[SPYI_BOUNDS_WORDS];
+    if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
+    spy_status status = device->backend->download(device->gpu, record, &b->storage->chunk, b->storage->offset,
+                                                  sizeof record, 0, error);
+    if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
+    status = spyi_bounds_clear(device, error);
+    if (status != SPY_OK) return status;
+    spyi_bounds_explain(b, function, record, error);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_bounds_take(device, NULL, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    return status;
+}
+
+// >>data/import.c -------------------------------------------------------------------------------------------
+
+// What backends ask of a device for bringing one's own objects: tensors over memory that is not ours, and where a tensor lies.
+
+static spy_tensor *spyi_tensor_over(spy_device *device, const char *function, const spyi_chunk *chunk,
+                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
+    spyi_context *ctx = &device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
+    if (problem) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+        return NULL;
+    }
+    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected a desc with a valid shape and without data, like and zeroed", function);
+        return NULL;
+    }
+    const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    if (!type) return NULL;
+    if (!spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
+        return NULL;
+    }
+    uint64_t stride = spyi_type_device_stride(type);
+    uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
+    if (needed > size || offset % type->device_align) {
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
+                  "%s: the shape of %s needs %llu bytes at a multiple of %zu, got %llu at %llu", function,
+                  type->display, (unsigned long long)needed, type->device_align, (unsigned long long)size,
+                  (unsigned long long)offset);
+        return NULL;
+    }
+    spyi_storage *storage = spyi_pool_import(device, chunk);
+    spy_tensor *tensor = storage ? spyi_tensor_new(device) : NULL;
+    if (!tensor) {
+        spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        return NULL;
+    }
+    storage->references++;
+    tensor->storage = storage;
+    tensor->type = type;
+    tensor->shape = desc->shape;
+    tensor->strides = spyi_row_major(&desc->shape);
+    tensor->offset_bytes = offset;
+    tensor->label = spyi_strdup(desc->label);
+    spyi_tensor_measure(tensor);
+    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) ||
+        spyi_gradients_make(tensor, desc, function))
+        return tensor;
+    spyi_tensor_unlink(tensor);
+    spyi_tensor_free(tensor);
+    return NULL;
+}
+
+static void spyi_tensor_place(const spy_tensor *tensor, spyi_chunk *chunk, uint64_t *offset_bytes) {
+    *chunk = tensor->storage->chunk;
+    *offset_bytes = tensor->storage->offset + tensor->offset_bytes;
+}
+
+static spyi_gpu *spyi_gpu_of(spy_device *device, const char *backend_name, const char *function) {
+    if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
+    spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function,
+              backend_name, device->backend->name);
+    return NULL;
+}
+
+static const spyi_core spyi_core_of_devices = { spyi_gpu_of, spyi_tensor_over, spyi_tensor_place, spyi_take_reported };
+
+SPYI_FN const spyi_core *spyi_device_core(void) {
+    return &spyi_core_of_devices;
+}
+
+// >>data/queue.c --------------------------------------------------------------------------------------------
+
+// The device's queue: handing work over, waiting for it, and for the results of a call.
+
+spy_submit_id spy_flush(spy_device *device) {
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
+    spyi_text error = { NULL, 0, 0 };
+    spy_submit_id id = device->backend->open_submit(device->gpu);
+    spy_status status = device->backend->submit(device->gpu, &error);
+    // Without recorded work the number stays open: what was asked for ended with the batch before.
+    if (device->backend->open_submit(device->gpu) == id) id--;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, "spy_flush", &error);
+        id = 0;
+    }
+    spyi_leave(device);
+    return id;
+}
+
+// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
+static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
+    spyi_text error = { NULL, 0, 0 };
+    spyi_block(&device->ctx, true);
+    spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    spyi_block(&device->ctx, false);
+    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
+    else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    if (status != SPY_OK) return status;
+    spyi_print_deliver(device);
+    status = spyi_bounds_report(device, function);
+    if (status != SPY_OK) return status;
+    return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
+}
+
+#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
+
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
+    const spy_interrupt *interrupt = &device->ctx.interrupt;
+    bool held = device->base->held_from != 0 && submit >= device->base->held_from;
+    bool asks = interrupt->func && device->base->slices && !held;
+    spy_status status;
+    spyi_block(&device->ctx, true);
+    for (;;) {
+        size_t before = error->size;
+        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
+        if (!asks || status != SPY_ERROR_NOT_READY) break;
+        if (error->data) error->data[error->size = before] = 0; // not a failure
+        if (!interrupt->func(interrupt->user_data)) continue;
+        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
+        status = SPY_ERROR_INTERRUPTED;
+        break;
+    }
+    spyi_block(&device->ctx, false);
+    return status;
+}
+
+spy_status spy_wait(spy_device *device) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
+    if (entered != SPY_OK) return entered;
+    spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns) {
+    const char *function = "spy_wait_for_submit";
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
+    spy_status status;
+    if (id > device->backend->open_submit(device->gpu))
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: id %llu has not been given out by spy_flush()", function, (unsigned long long)id);
+    else status = spyi_wait(device, function, id, timeout_ns);
+    spyi_leave(device);
+    return status;
+}
+
+bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished") != SPY_OK) return false;
+    bool finished = device->backend->finished_submit(device->gpu) >= id;
+    spyi_leave(device);
+    return finished;
+}
+
+spy_status spy_trim(spy_device *device) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
+    if (entered != SPY_OK) return entered;
+    spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    if (status == SPY_ERROR_NOT_READY && !device->base->recording)
+        status = SPY_OK; // recordings keep what they use
+    if (status == SPY_OK) spyi_pool_trim(device);
+    spyi_leave(device);
+    return status;
+}
+
+SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function) {
+    spyi_pool_release_held(device);
+    spyi_print_deliver(device);
+    return spyi_bounds_report(device, function);
+}
+
+// >>data/device.c -------------------------------------------------------------------------------------------
+
+// What a device tells of itself, where it writes its kernels, and the last part of its release.
+
+// >>information
+
+spy_device_info spy_get_device_info(const spy_device *device) {
+    spy_device_info info;
+    memset(&info, 0, sizeof info);
+    if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
+    else spyi_refuse_object(device, SPYI_KIND_DEVICE, "spy_get_device_info");
+    return info;
+}
+
+size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity) {
+    if (!backend) {
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_enumerate_adapters: expected a backend, got NULL");
+        return 0;
+    }
+    spyi_text error = { NULL, 0, 0 };
+    size_t count = backend->enumerate(infos, infos ? capacity : 0, &error);
+    if (error.size) spyi_fail(NULL, SPY_ERROR_NO_DEVICE, "spy_enumerate_adapters: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+    return count;
+}
+
+spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_set_dump_directory");
+    if (entered != SPY_OK) return entered;
+    spy_status status = SPY_OK;
+    char *copy = directory ? spyi_strdup(directory) : NULL;
+    if (directory && !spyi_folder_exists(directory)) {
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_IO,
+                      "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
+        free(copy);
+    } else if (directory && !copy) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
+    } else {
+        spyi_mutex_lock(&device->dump_lock);
+        char *old = device->dump_directory;
+        device->dump_directory = copy;
+        spyi_mutex_unlock(&device->dump_lock);
+        free(old);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// What a build needs that the driver is not done with.
+SPYI_FN void spyi_device_free(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    spyi_builds_free(device);
+    if (device->gpu) device->backend->destroy(device->gpu);
+    spyi_mutex_destroy(&device->dump_lock);
+    spy_allocator allocator = ctx->allocator;
+    spyi_context_destroy(ctx);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    allocator.free(device, sizeof *device, allocator.user_data);
+}
 
 // >>compiler/compiler.h -------------------------------------------------------------------------------------
 
@@ -7661,18 +14242,6 @@ SPYI_FN void spyi_signature_free(spyi_signature *signature);
 // module declares that very name, which Slang does not find, it says that the name is a word of the language.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
-// The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
-enum { SPYI_NEAR_COUNT = 3 };
-typedef struct spyi_near {
-    const char *wanted;
-    char *names[SPYI_NEAR_COUNT]; // nearest first
-    unsigned distances[SPYI_NEAR_COUNT];
-    uint32_t count;
-} spyi_near;
-SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
-SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
-SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
-
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
 // specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
@@ -7772,22 +14341,6 @@ SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether one of t
 SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
-
-// String literals by the hash that kernels have of them.
-typedef struct spyi_literal {
-    uint32_t hash;
-    char *text;
-} spyi_literal;
-
-typedef struct spyi_literals {
-    spyi_literal *items;
-    uint32_t count, capacity;
-} spyi_literals;
-
-SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
-                               size_t size); // once each; false: out of memory
-SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
-SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 typedef struct spyi_code {
     void *
@@ -8654,850 +15207,6 @@ SPYI_FN bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spy
 
 // Whether Slang added a function of that name: constructors, and derivatives beside each differentiable function.
 SPYI_FN bool spyi_sl_is_synthesised(const char *name);
-
-// >>compiler/type.c -----------------------------------------------------------------------------------------
-
-// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without
-// the compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
-
-enum { SPYI_TYPE_BUCKETS = 256 };
-
-typedef struct spyi_type_node {
-    spyi_type type; // first: a type is its node
-    struct spyi_type_node *next;
-    uint64_t hash;
-} spyi_type_node;
-
-struct spyi_types {
-    spyi_target target;
-    spyi_mutex lock;
-    uint32_t next_id;
-    spyi_type_node *buckets[SPYI_TYPE_BUCKETS];
-    const spyi_type *void_type;
-    const spyi_type *scalars[SPY_DTYPE_COUNT];
-};
-
-// >>small helpers
-
-static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string of its own
-    char *s = spyi_strdup(spyi_text_str(text));
-    spyi_text_free(text);
-    return s;
-}
-
-static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    if (scalar == SPY_BOOL && types->target == SPYI_TARGET_SPIRV) return 4;
-    return spyi_scalar_size(scalar);
-}
-
-// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
-// stored as two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which
-// tests/unit/test_compiler.c asks again.
-static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
-                                    size_t *align) {
-    size_t one = spyi_type_device_scalar(types, scalar);
-    *size = one * columns;
-    *align = one;
-    if (types->target != SPYI_TARGET_CUDA) return;
-    if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
-    if (scalar == SPY_FLOAT16 && columns >= 3) {
-        *size = 8;
-        *align = 4;
-    }
-}
-
-static bool spyi_type_same_text(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
-    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
-        return false;
-    if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
-    if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
-    if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
-    for (uint32_t i = 0; i < a->field_count; ++i) {
-        const spyi_field *x = &a->fields[i], *y = &b->fields[i];
-        if (x->type != y->type || x->device_offset != y->device_offset || strcmp(x->name, y->name) != 0)
-            return false;
-    }
-    return true;
-}
-
-static void spyi_type_free_parts(spyi_type *type) {
-    for (uint32_t i = 0; i < type->field_count; ++i) free((void *)(uintptr_t)type->fields[i].name);
-    free((void *)(uintptr_t)type->fields);
-    free((void *)(uintptr_t)type->name);
-    free((void *)(uintptr_t)type->display);
-}
-
-// Whether memory sufficed for all of its strings.
-static bool spyi_type_is_whole(const spyi_type *type) {
-    bool whole = type->name && type->display;
-    for (uint32_t i = 0; whole && i < type->field_count; ++i) whole = type->fields[i].name != NULL;
-    return whole;
-}
-
-// The type in the table that equals `made`, whose strings and fields this takes; void when memory ran out.
-static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
-    if (!spyi_type_is_whole(made)) {
-        spyi_type_free_parts(made);
-        return types->void_type;
-    }
-    uint64_t hash = spyi_hash(made->name, strlen(made->name), (uint64_t)made->kind);
-    spyi_mutex_lock(&types->lock);
-    spyi_type_node **bucket = &types->buckets[hash % SPYI_TYPE_BUCKETS];
-    spyi_type_node *node = *bucket;
-    while (node && (node->hash != hash || !spyi_type_same(&node->type, made))) node = node->next;
-    bool found = node != NULL;
-    if (!found) {
-        node = (spyi_type_node *)spyi_calloc(1, sizeof *node);
-        if (node) {
-            node->type = *made;
-            node->type.id = ++types->next_id;
-            node->hash = hash;
-            node->next = *bucket;
-            *bucket = node;
-        }
-    }
-    spyi_mutex_unlock(&types->lock);
-    if (found || !node) spyi_type_free_parts(made);
-    return node ? &node->type : types->void_type;
-}
-
-static spyi_type spyi_type_blank(spyi_type_kind kind) {
-    spyi_type t;
-    memset(&t, 0, sizeof t);
-    t.kind = kind;
-    t.rows = t.columns = 1;
-    return t;
-}
-
-// >>making types
-
-spyi_types *spyi_types_create(spyi_target target) {
-    uint32_t failed = spyi_failed_allocations();
-    spyi_types *types = (spyi_types *)spyi_calloc(1, sizeof *types);
-    if (!types) return NULL;
-    types->target = target;
-    spyi_mutex_init(&types->lock);
-    spyi_type none = spyi_type_blank(SPYI_TYPE_VOID);
-    none.name = spyi_strdup("void");
-    none.display = spyi_strdup("void");
-    none.host_align = none.device_align = 1;
-    none.same_layout = true;
-    types->void_type = spyi_type_intern(types, &none);
-    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; ++i) {
-        spyi_type t = spyi_type_blank(SPYI_TYPE_SCALAR);
-        t.scalar = (spy_dtype)i;
-        t.name = spyi_strdup(spy_dtype_name(t.scalar));
-        t.display = spyi_strdup(t.name);
-        t.host_size = t.host_align = spyi_scalar_size(t.scalar);
-        t.device_size = t.device_align = spyi_type_device_scalar(types, t.scalar);
-        t.same_layout = t.host_size == t.device_size;
-        types->scalars[i] = spyi_type_intern(types, &t);
-    }
-    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
-    if (spyi_failed_allocations() != failed) {
-        spyi_types_destroy(types);
-        return NULL;
-    }
-    return types;
-}
-
-void spyi_types_destroy(spyi_types *types) {
-    if (!types) return;
-    for (int i = 0; i < SPYI_TYPE_BUCKETS; ++i) {
-        for (spyi_type_node *node = types->buckets[i], *next; node; node = next) {
-            next = node->next;
-            spyi_type_free_parts(&node->type);
-            free(node);
-        }
-    }
-    spyi_mutex_destroy(&types->lock);
-    free(types);
-}
-
-spyi_target spyi_types_target(const spyi_types *types) {
-    return types->target;
-}
-
-const spyi_type *spyi_type_void(spyi_types *types) {
-    return types->void_type;
-}
-
-const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar) {
-    return types->scalars[(unsigned)scalar < SPY_DTYPE_COUNT ? scalar : SPY_DTYPE_DEFAULT];
-}
-
-const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns) {
-    const spyi_type *one = spyi_type_scalar(types, scalar);
-    spyi_type t = spyi_type_blank(SPYI_TYPE_VECTOR);
-    spyi_text name = { NULL, 0, 0 }, display = { NULL, 0, 0 };
-    t.scalar = one->scalar;
-    t.columns = columns;
-    t.element = one;
-    t.host_size = one->host_size * columns;
-    t.host_align = one->host_align;
-    spyi_type_device_vector(types, t.scalar, columns, &t.device_size, &t.device_align);
-    t.same_layout = one->same_layout && t.host_size == t.device_size; // columns follow each other in both
-    spyi_text_add(&name, "vector<%s,%u>", one->name, columns);
-    spyi_text_add(&display, "%s%u", one->name, columns);
-    t.name = spyi_type_take(&name);
-    t.display = spyi_type_take(&display);
-    return spyi_type_intern(types, &t);
-}
-
-const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows, uint32_t columns) {
-    const spyi_type *row = spyi_type_vector(types, scalar, columns);
-    spyi_type t = spyi_type_blank(SPYI_TYPE_MATRIX);
-    spyi_text name = { NULL, 0, 0 }, display = { NULL, 0, 0 };
-    t.scalar = row->scalar;
-    t.rows = rows;
-    t.columns = columns;
-    t.element = row;
-    t.host_size = row->host_size * rows;
-    t.host_align = row->host_align;
-    t.device_size = spyi_type_device_stride(row) * rows;
-    t.device_align = row->device_align;
-    t.same_layout = row->same_layout && t.host_size == t.device_size;
-    spyi_text_add(&name, "matrix<%s,%u,%u>", row->element->name, rows, columns);
-    spyi_text_add(&display, "%s%ux%u", row->element->name, rows, columns);
-    t.name = spyi_type_take(&name);
-    t.display = spyi_type_take(&display);
-    return spyi_type_intern(types, &t);
-}
-
-const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count) {
-    spyi_type t = spyi_type_blank(SPYI_TYPE_ARRAY);
-    spyi_text text = { NULL, 0, 0 };
-    size_t most = SIZE_MAX / 4, device_stride = spyi_type_device_stride(element),
-           host_stride = spyi_type_host_stride(element);
-    bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && count > 0 &&
-                 (host_stride == 0 || (uint64_t)count <= most / host_stride) &&
-                 (device_stride == 0 || (uint64_t)count <= most / device_stride);
-    if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
-    else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
-    if (!plain) { // unsized, empty, too large, or of something without a layout
-        const spyi_type *other = spyi_type_other(types, spyi_text_str(&text));
-        spyi_text_free(&text);
-        return other;
-    }
-    t.name = spyi_type_take(&text);
-    const spyi_type *base = element;
-    while (base->kind == SPYI_TYPE_ARRAY) base = base->element;
-    spyi_text_add(&text, "%s[%lld]", base->display, (long long)count);
-    for (const spyi_type *e = element; e->kind == SPYI_TYPE_ARRAY; e = e->element)
-        spyi_text_add(&text, "[%lld]", (long long)e->count);
-    t.display = spyi_type_take(&text);
-    t.scalar = base->scalar;
-    t.element = element;
-    t.count = count;
-    t.host_size = host_stride * (size_t)count;
-    t.host_align = element->host_align;
-    // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
-    t.device_size = device_stride * (size_t)(count - 1) +
-                    (types->target == SPYI_TARGET_SPIRV ? element->device_size : device_stride);
-    t.device_align = element->device_align;
-    t.same_layout = element->same_layout && host_stride == device_stride;
-    return spyi_type_intern(types, &t);
-}
-
-const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
-                                  uint32_t count, size_t device_size, size_t device_align) {
-    spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
-    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
-    if (!copy) return types->void_type;
-    t.name = spyi_strdup(name);
-    // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
-    const char *from = name;
-    for (const char *p = name; *p && *p != '<'; ++p)
-        if (*p == '.') from = p + 1;
-    t.display = spyi_strdup(from);
-    t.fields = copy;
-    t.field_count = count;
-    t.host_align = 1;
-    t.device_size = device_size;
-    t.device_align = device_align ? device_align : 1;
-    t.same_layout = true;
-    for (uint32_t i = 0; i < count; ++i) {
-        const spyi_type *type = fields[i].type;
-        copy[i].name = spyi_strdup(fields[i].name);
-        copy[i].type = type;
-        copy[i].device_offset = fields[i].device_offset;
-        copy[i].host_offset = spyi_align(t.host_size, type->host_align);
-        t.host_size = copy[i].host_offset + type->host_size;
-        if (type->host_align > t.host_align) t.host_align = type->host_align;
-        if (!type->same_layout || copy[i].host_offset != copy[i].device_offset) t.same_layout = false;
-    }
-    t.host_size = spyi_align(t.host_size, t.host_align);
-    if (t.host_size != spyi_align(t.device_size, t.device_align)) t.same_layout = false;
-    return spyi_type_intern(types, &t);
-}
-
-const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar) {
-    spyi_type t = *spyi_type_scalar(types, scalar);
-    t.name = spyi_strdup(name);
-    t.display = spyi_strdup(name);
-    return spyi_type_intern(types, &t);
-}
-
-const spyi_type *spyi_type_memory(spyi_types *types) {
-    return spyi_type_enum(types, "void", SPY_UINT8);
-}
-
-bool spyi_type_is_memory(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
-}
-
-// How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
-// prints with all its defaults and then does not read, is "float3*".
-static char *spyi_readable_name(spyi_types *types, const char *name) {
-    const char *defaults = ", Access.ReadWrite, AddressSpace.Device, DefaultDataLayout>";
-    spyi_text out = { NULL, 0, 0 };
-    bool pointer = false;
-    for (const char *c = name; *c; c++) {
-        bool begins = c == name || strchr("<, ", c[-1]);
-        size_t size = begins && (strncmp(c, "vector<", 7) == 0 || strncmp(c, "matrix<", 7) == 0)
-                          ? strcspn(c, ">") + 1
-                          : 0;
-        spyi_text inner = { NULL, 0, 0 };
-        const spyi_type *type = NULL;
-        if (size && c[size - 1]) {
-            spyi_text_add_n(&inner, c, size);
-            type = spyi_type_parse(types, spyi_text_str(&inner));
-            spyi_text_free(&inner);
-        }
-        if (type) {
-            spyi_text_add(&out, "%s", type->display);
-            c += size - 1;
-        } else if (c == name && strncmp(c, "Ptr<", 4) == 0 && strstr(c, defaults)) {
-            pointer = true;
-            c += 3;
-        } else if (pointer && strcmp(c, defaults) == 0) {
-            spyi_text_add(&out, "*");
-            break;
-        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // of buffers
-            c += 18;
-        } else {
-            spyi_text_add_n(&out, c, 1);
-        }
-    }
-    return spyi_type_take(&out);
-}
-
-const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
-    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
-    t.name = spyi_strdup(name && *name ? name : "?");
-    if (t.name) t.display = spyi_readable_name(types, t.name);
-    t.host_align = t.device_align = 1;
-    return spyi_type_intern(types, &t);
-}
-
-const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
-                                  uint32_t count) {
-    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
-    spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
-    if (!copy) return types->void_type;
-    t.name = spyi_strdup(name);
-    t.display = spyi_readable_name(types, name);
-    t.host_align = t.device_align = 1;
-    t.fields = copy;
-    t.field_count = count;
-    for (uint32_t i = 0; i < count; ++i) {
-        copy[i].name = spyi_strdup(fields[i].name);
-        copy[i].type = fields[i].type;
-        copy[i].device_offset = fields[i].device_offset;
-    }
-    return spyi_type_intern(types, &t);
-}
-
-const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
-                                       uint32_t count) {
-    spyi_field fields[SPYI_MOST_SLOTS];
-    char names[SPYI_MOST_SLOTS][16];
-    memset(fields, 0, sizeof fields);
-    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
-    for (uint32_t i = 0; i < count; ++i) {
-        snprintf(names[i], sizeof names[i], "[%u]", i);
-        fields[i].name = names[i];
-        fields[i].type = element;
-    }
-    return spyi_type_opaque(types, name, fields, count);
-}
-
-bool spyi_type_is_pair(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DifferentialPair<", 17) == 0 &&
-           type->name[strlen(type->name) - 1] == '>'; // an array of them ends in ']'
-}
-
-bool spyi_type_holds_pair(const spyi_type *type) {
-    bool holds =
-        spyi_type_is_pair(type) || (type->kind == SPYI_TYPE_ARRAY && spyi_type_holds_pair(type->element));
-    for (uint32_t i = 0; i < type->field_count && !holds; ++i)
-        holds = spyi_type_holds_pair(type->fields[i].type);
-    return holds;
-}
-
-bool spyi_type_is_bound_array(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[' &&
-           !spyi_type_holds_pair(type->fields[0].type);
-}
-
-const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element) {
-    spyi_field field;
-    memset(&field, 0, sizeof field);
-    field.name = "[]";
-    field.type = element->element ? spyi_type_other(types, element->name) : element;
-    return spyi_type_opaque(types, name, &field, 1);
-}
-
-bool spyi_type_is_unsized(const spyi_type *type) {
-    return spyi_type_is_bound_array(type) && type->fields[0].name[1] == ']';
-}
-
-const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
-    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
-    t.name = spyi_strdup(name);
-    t.display = spyi_readable_name(types, name);
-    t.host_align = t.device_align = 1;
-    t.element = element;
-    return spyi_type_intern(types, &t);
-}
-
-size_t spyi_type_device_stride(const spyi_type *type) {
-    return spyi_align(type->device_size, type->device_align);
-}
-
-size_t spyi_type_host_stride(const spyi_type *type) {
-    return type->host_size; // C pads the end of a struct
-}
-
-// >>names of built-in types
-
-// Every name that Slang has for a scalar.
-static const struct {
-    const char *name;
-    spy_dtype scalar;
-} spyi_type_scalar_names[] = {
-    { "bool", SPY_BOOL },         { "int8_t", SPY_INT8 },       { "uint8_t", SPY_UINT8 },
-    { "int16_t", SPY_INT16 },     { "uint16_t", SPY_UINT16 },   { "int32_t", SPY_INT32 },
-    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },     { "uint64_t", SPY_UINT64 },
-    { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
-    { "int", SPY_INT32 },         { "uint", SPY_UINT32 },       { "half", SPY_FLOAT16 },
-    { "float", SPY_FLOAT32 },     { "double", SPY_FLOAT64 },
-};
-
-static void spyi_type_skip(const char **at) {
-    while (**at == ' ' || **at == '\t') ++*at;
-}
-
-static bool spyi_type_token(const char **at, char token) {
-    spyi_type_skip(at);
-    if (**at != token) return false;
-    ++*at;
-    spyi_type_skip(at);
-    return true;
-}
-
-static bool spyi_type_number(const char **at, int64_t *value) {
-    spyi_type_skip(at);
-    if (**at < '0' || **at > '9') return false;
-    int64_t v = 0;
-    for (; **at >= '0' && **at <= '9'; ++*at) {
-        if (v > 0x7ffffffff) return false;
-        v = v * 10 + (**at - '0');
-    }
-    *value = v;
-    return true;
-}
-
-static bool spyi_type_parse_scalar(const char **at, spy_dtype *scalar) {
-    size_t best = 0;
-    for (size_t i = 0; i < sizeof spyi_type_scalar_names / sizeof spyi_type_scalar_names[0]; ++i) {
-        size_t n = strlen(spyi_type_scalar_names[i].name);
-        if (n > best && strncmp(*at, spyi_type_scalar_names[i].name, n) == 0) {
-            best = n;
-            *scalar = spyi_type_scalar_names[i].scalar;
-        }
-    }
-    *at += best;
-    return best > 0;
-}
-
-static bool spyi_type_word(const char **at, const char *word) { // `word` and then '<'
-    size_t n = strlen(word);
-    if (strncmp(*at, word, n) != 0) return false;
-    const char *after = *at + n;
-    if (!spyi_type_token(&after, '<')) return false;
-    *at = after;
-    return true;
-}
-
-// Sizes beyond 4 are not Slang's built-in vectors and matrices.
-static bool spyi_type_small(int64_t n) {
-    return n >= 1 && n <= 4;
-}
-
-static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, int depth) {
-    spy_dtype scalar = SPY_DTYPE_DEFAULT;
-    int64_t rows = 0, columns = 0;
-    const spyi_type *type = NULL;
-    if (depth > 16) return NULL;
-    spyi_type_skip(at);
-    if (spyi_type_word(at, "vector")) {
-        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') ||
-            !spyi_type_number(at, &columns) || !spyi_type_token(at, '>') || !spyi_type_small(columns))
-            return NULL;
-        type = spyi_type_vector(types, scalar, (uint32_t)columns);
-    } else if (spyi_type_word(at, "matrix")) {
-        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') ||
-            !spyi_type_number(at, &rows) || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) ||
-            !spyi_type_token(at, '>') || !spyi_type_small(rows) || !spyi_type_small(columns))
-            return NULL;
-        type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
-    } else if (spyi_type_word(at, "Array")) {
-        const spyi_type *element = spyi_type_parse_at(types, at, depth + 1);
-        if (!element || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) ||
-            !spyi_type_token(at, '>'))
-            return NULL;
-        type = spyi_type_array(types, element, columns);
-    } else if (spyi_type_parse_scalar(at, &scalar)) {
-        type = spyi_type_scalar(types, scalar);
-        if (**at >= '0' && **at <= '9') {
-            if (!spyi_type_number(at, &columns) || !spyi_type_small(columns)) return NULL;
-            if (**at == 'x') {
-                ++*at;
-                rows = columns;
-                if (!spyi_type_number(at, &columns) || !spyi_type_small(columns)) return NULL;
-                type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
-            } else {
-                type = spyi_type_vector(types, scalar, (uint32_t)columns);
-            }
-        }
-        if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z'))
-            return NULL; // "float3_of_mine"
-    } else if (strncmp(*at, "void", 4) == 0) {
-        *at += 4;
-        spyi_type_skip(at);
-        return **at == '\0' ? types->void_type : NULL;
-    } else {
-        return NULL;
-    }
-    int64_t sizes[16];
-    int count = 0;
-    while (spyi_type_token(at, '[')) {
-        if (count == 16 || !spyi_type_number(at, &sizes[count++]) || !spyi_type_token(at, ']')) return NULL;
-    }
-    while (count > 0) type = spyi_type_array(types, type, sizes[--count]); // the last size is the innermost
-    return type;
-}
-
-const spyi_type *spyi_type_parse(spyi_types *types, const char *name) {
-    if (!name) return NULL;
-    const char *at = name;
-    const spyi_type *type = spyi_type_parse_at(types, &at, 0);
-    spyi_type_skip(&at);
-    return type && *at == '\0' && type->kind != SPYI_TYPE_OTHER ? type : NULL;
-}
-
-// >>copies between layouts
-
-static void spyi_type_copy(const spyi_type *type, char *to, const char *from, size_t count, bool to_device) {
-    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
-    size_t to_step = to_device ? device : host, from_step = to_device ? host : device;
-    if (count == 0) return;
-    if (type->same_layout) {
-        // The device's last element may end before C's padding: nothing is written behind it.
-        memcpy(to, from,
-               (count - 1) * host +
-                   (type->host_size < type->device_size ? type->host_size : type->device_size));
-        return;
-    }
-    for (size_t i = 0; i < count; ++i, to += to_step, from += from_step) {
-        switch (type->kind) {
-        case SPYI_TYPE_SCALAR:
-            if (type->scalar ==
-                SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
-                uint32_t wide = 0;
-                uint8_t narrow = 0;
-                if (to_device) {
-                    memcpy(&narrow, from, sizeof narrow);
-                    wide = narrow != 0;
-                    memcpy(to, &wide, sizeof wide);
-                } else {
-                    memcpy(&wide, from, sizeof wide);
-                    narrow = wide != 0;
-                    memcpy(to, &narrow, sizeof narrow);
-                }
-            } else {
-                memcpy(to, from, type->host_size);
-            }
-            break;
-        case SPYI_TYPE_VECTOR: spyi_type_copy(type->element, to, from, type->columns, to_device); break;
-        case SPYI_TYPE_MATRIX: spyi_type_copy(type->element, to, from, type->rows, to_device); break;
-        case SPYI_TYPE_ARRAY: spyi_type_copy(type->element, to, from, (size_t)type->count, to_device); break;
-        case SPYI_TYPE_STRUCT:
-            for (uint32_t f = 0; f < type->field_count; ++f) {
-                const spyi_field *field = &type->fields[f];
-                spyi_type_copy(field->type, to + (to_device ? field->device_offset : field->host_offset),
-                               from + (to_device ? field->host_offset : field->device_offset), 1, to_device);
-            }
-            break;
-        case SPYI_TYPE_VOID:
-        case SPYI_TYPE_OTHER: break;
-        }
-    }
-}
-
-void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count) {
-    spyi_type_copy(type, (char *)device, (const char *)host, count, true);
-}
-
-void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count) {
-    spyi_type_copy(type, (char *)host, (const char *)device, count, false);
-}
-
-// >>compiler/convert.c --------------------------------------------------------------------------------------
-
-// Scalars from one dtype to another, with the rules for what fits. Source: design.md, "Values and types".
-
-// >>half
-
-// Round to nearest even, straight from double: one rounding, also for subnormal halves.
-uint16_t spyi_float_to_half(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    uint16_t sign = (uint16_t)((bits >> 48) & 0x8000u);
-    int exponent = (int)((bits >> 52) & 0x7ff) - 1023;
-    uint64_t mantissa = bits & 0xfffffffffffffull;
-    if (exponent == 1024) { // infinity; a NaN stays one
-        uint16_t payload = mantissa ? (uint16_t)(0x200u | (uint16_t)(mantissa >> 42)) : (uint16_t)0;
-        return (uint16_t)(sign | 0x7c00u | payload);
-    }
-    if (exponent > 15) return (uint16_t)(sign | 0x7c00u);
-    if (exponent < -25) return sign;
-    mantissa |= 0x10000000000000ull;
-    // Keep 11 bits of a normal number, fewer of a subnormal one. Carries walk into the exponent by themselves.
-    int drop = exponent >= -14 ? 42 : 42 + (-14 - exponent);
-    uint64_t kept = mantissa >> drop, rest = mantissa & ((1ull << drop) - 1), middle = 1ull << (drop - 1);
-    if (rest > middle || (rest == middle && (kept & 1))) ++kept;
-    uint32_t half = exponent >= -14 ? (uint32_t)kept + ((uint32_t)(exponent + 14) << 10) : (uint32_t)kept;
-    return (uint16_t)(sign | half);
-}
-
-double spyi_half_to_float(uint16_t half) {
-    uint64_t sign = (uint64_t)(half & 0x8000u) << 48, mantissa = half & 0x3ffu, bits;
-    int exponent = (half >> 10) & 31;
-    double value;
-    if (exponent == 31) {
-        bits = sign | 0x7ff0000000000000ull | mantissa << 42;
-    } else if (exponent == 0) {
-        value = (double)mantissa / 16777216.0; // 2^-24
-        memcpy(&bits, &value, sizeof bits);
-        bits |= sign;
-    } else {
-        bits = sign | (uint64_t)(exponent + 1008) << 52 | mantissa << 42;
-    }
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-// >>one scalar: read into the widest type of its kind, check, write
-
-typedef enum spyi_scalar_kind {
-    SPYI_SCALAR_SIGNED,
-    SPYI_SCALAR_UNSIGNED,
-    SPYI_SCALAR_FLOAT
-} spyi_scalar_kind;
-
-typedef struct spyi_any_scalar {
-    spyi_scalar_kind kind;
-    int64_t i;
-    uint64_t u;
-    double f;
-} spyi_any_scalar;
-
-static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
-    spyi_any_scalar s = { SPYI_SCALAR_SIGNED, 0, 0, 0 };
-#define SPYI_READ(ctype, scalar_kind, member, wide)                                                          \
-    {                                                                                                        \
-        ctype v;                                                                                             \
-        memcpy(&v, from, sizeof v);                                                                          \
-        s.kind = scalar_kind;                                                                                \
-        s.member = (wide)v;                                                                                  \
-    }                                                                                                        \
-    break
-    switch (type) {
-    case SPY_BOOL:
-        s.kind = SPYI_SCALAR_UNSIGNED;
-        s.u = *from != 0;
-        break;
-    case SPY_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
-    case SPY_FLOAT16: {
-        uint16_t half;
-        memcpy(&half, from, sizeof half);
-        s.kind = SPYI_SCALAR_FLOAT;
-        s.f = spyi_half_to_float(half);
-        break;
-    }
-    case SPY_FLOAT32:
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_COUNT:
-    default: SPYI_READ(float, SPYI_SCALAR_FLOAT, f, double);
-    }
-#undef SPYI_READ
-    return s;
-}
-
-static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
-    unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
-    bool is_signed = type == SPY_INT8 || type == SPY_INT16 || type == SPY_INT32 || type == SPY_INT64;
-    *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
-    if (is_signed) *high >>= 1;
-    *low = is_signed ? -(int64_t)*high - 1 : 0;
-}
-
-static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
-    int64_t low;
-    uint64_t high;
-    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 ||
-        type == SPY_DTYPE_DEFAULT)
-        return true;
-    spyi_integer_range(type, &low, &high);
-    if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
-    if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
-    // Whole and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX are not, hence `<`.
-    if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
-    return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
-}
-
-static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
-    // Two's complement makes one 64-bit pattern of all three kinds.
-    uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
-    if (type == SPY_FLOAT16) {
-        double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
-                   : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
-                                                   : (double)s->u;
-        uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
-        memcpy(to, &half, sizeof half);
-    } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
-        float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
-                  : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i
-                                                  : (float)s->u;
-        memcpy(to, &v, sizeof v);
-    } else if (type == SPY_FLOAT64) {
-        double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
-                   : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
-                                                   : (double)s->u;
-        memcpy(to, &v, sizeof v);
-    } else if (type == SPY_BOOL) {
-        uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;
-        memcpy(to, &v, sizeof v);
-    } else {
-        if (s->kind == SPYI_SCALAR_FLOAT) bits = s->f < 0 ? (uint64_t)(int64_t)s->f : (uint64_t)s->f;
-        switch (spyi_scalar_size(type)) {
-        case 1: {
-            uint8_t v = (uint8_t)bits;
-            memcpy(to, &v, sizeof v);
-            break;
-        }
-        case 2: {
-            uint16_t v = (uint16_t)bits;
-            memcpy(to, &v, sizeof v);
-            break;
-        }
-        case 4: {
-            uint32_t v = (uint32_t)bits;
-            memcpy(to, &v, sizeof v);
-            break;
-        }
-        default: memcpy(to, &bits, sizeof bits); break;
-        }
-    }
-}
-
-// >>runs: the pairs that numpy's and Python's own types make common, in loops that compilers vectorise
-
-#define SPYI_RUN(from_ctype, to_ctype, fits)                                                                 \
-    {                                                                                                        \
-        bool all = true;                                                                                     \
-        for (size_t i = 0; i < count; ++i) {                                                                 \
-            from_ctype v;                                                                                    \
-            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
-            all = all && (fits);                                                                             \
-        }                                                                                                    \
-        for (size_t i = 0; all && i < count; ++i) {                                                          \
-            from_ctype v;                                                                                    \
-            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
-            to_ctype w = (to_ctype)v;                                                                        \
-            memcpy(out + i * sizeof w, &w, sizeof w);                                                        \
-        }                                                                                                    \
-        *done = all;                                                                                         \
-        return true;                                                                                         \
-    }
-
-// false: none of these pairs. *done: whether all numbers fit.
-static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
-                             bool *done) {
-    if (from == SPY_FLOAT64 && to == SPY_FLOAT32) SPYI_RUN(double, float, true);
-    if (from == SPY_FLOAT32 && to == SPY_FLOAT64) SPYI_RUN(float, double, true);
-    if (from == SPY_INT64 && to == SPY_INT32) SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
-    if (from == SPY_INT64 && to == SPY_FLOAT32) SPYI_RUN(int64_t, float, true);
-    if (from == SPY_INT32 && to == SPY_FLOAT32) SPYI_RUN(int32_t, float, true);
-    return false;
-}
-#undef SPYI_RUN
-
-// >>the entry point
-
-bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
-    char *out = (char *)to;
-    const char *in = (const char *)from;
-    size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
-    if (count == 0) return true;
-    if (to_type == from_type && to_type != SPY_BOOL) {
-        memcpy(out, in, count * to_size);
-        return true;
-    }
-    bool done = false;
-    if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
-    for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
-        spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
-        if (!spyi_scalar_fits(&s, to_type)) return false;
-    }
-    for (size_t i = 0; i < count; ++i) {
-        spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
-        spyi_scalar_write(out + i * to_size, to_type, &s);
-    }
-    return true;
-}
-
-spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
-                               size_t count) {
-    if (to_type <= SPY_DTYPE_DEFAULT || to_type >= SPY_DTYPE_COUNT || from_type <= SPY_DTYPE_DEFAULT ||
-        from_type >= SPY_DTYPE_COUNT)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
-                         "spy_convert_numbers: expected two of spy_dtype, got %d and %d", (int)to_type,
-                         (int)from_type);
-    if (count && (!to || !from))
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
-                         "spy_convert_numbers: argument '%s': expected numbers, got NULL",
-                         to ? "from" : "to");
-    if (spyi_convert_scalars(to, to_type, from, from_type, count)) return SPY_OK;
-    return spyi_fail(NULL, SPY_ERROR_OUT_OF_RANGE,
-                     "spy_convert_numbers: a number of type %s does not fit into %s",
-                     spy_dtype_name(from_type), spy_dtype_name(to_type));
-}
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
 
@@ -12256,50 +17965,6 @@ void spyi_overloads_free(spyi_overloads *overloads) {
 // The names in a module, for "did you mean".
 
 enum { SPYI_SL_DEEPEST = 8 };
-
-void spyi_near_offer(spyi_near *near_names, const char *name) {
-    size_t length = strlen(near_names->wanted);
-    unsigned distance = spyi_edit_distance(near_names->wanted, name),
-             most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
-    // Half of a short name is another name.
-    if (distance > most || distance >= length) return;
-    for (uint32_t i = 0; i < near_names->count; ++i)
-        if (strcmp(near_names->names[i], name) == 0) return; // another overload
-    uint32_t at = near_names->count;
-    while (at > 0 && near_names->distances[at - 1] > distance) --at;
-    if (at == SPYI_NEAR_COUNT) return;
-    if (near_names->count == SPYI_NEAR_COUNT) free(near_names->names[--near_names->count]);
-    for (uint32_t i = near_names->count; i > at; --i) {
-        near_names->names[i] = near_names->names[i - 1];
-        near_names->distances[i] = near_names->distances[i - 1];
-    }
-    near_names->names[at] = spyi_strdup(name);
-    near_names->distances[at] = distance;
-    near_names->count++;
-}
-
-void spyi_near_offer_builtin(spyi_near *near_names) {
-    static const char *const scalars[] = { "float",   "half",     "double",   "int",      "uint",
-                                           "bool",    "int8_t",   "uint8_t",  "int16_t",  "uint16_t",
-                                           "int64_t", "uint64_t", "float4x4", "float3x3", "float2x2" };
-    static const char *const vectors[] = { "float", "half", "double", "int", "uint", "bool" };
-    char name[16];
-    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) spyi_near_offer(near_names, scalars[i]);
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i)
-        for (int n = 2; n <= 4; ++n) {
-            snprintf(name, sizeof name, "%s%d", vectors[i], n);
-            spyi_near_offer(near_names, name);
-        }
-}
-
-void spyi_near_text(spyi_near *near_names, spyi_text *out) {
-    for (uint32_t i = 0; i < near_names->count; ++i) {
-        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names->names[i]);
-        free(near_names->names[i]);
-    }
-    if (near_names->count) spyi_text_add(out, "?");
-    near_names->count = 0;
-}
 
 // Slang adds declarations of its own: constructors, and a derivative beside each differentiable function.
 bool spyi_sl_is_synthesised(const char *name) {
@@ -17333,36 +22998,6 @@ static size_t spyi_code_prelude(const spyi_code *code) {
 
 // >>string literals
 
-bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size) {
-    if (spyi_literals_find(literals, hash)) return true;
-    if (literals->count == literals->capacity) {
-        uint32_t capacity = literals->capacity ? literals->capacity * 2 : 16;
-        spyi_literal *items = (spyi_literal *)spyi_realloc(literals->items, capacity * sizeof *items);
-        if (!items) return false;
-        literals->items = items;
-        literals->capacity = capacity;
-    }
-    char *copy = (char *)spyi_malloc(size + 1);
-    if (!copy) return false;
-    memcpy(copy, text, size);
-    copy[size] = 0;
-    literals->items[literals->count].hash = hash;
-    literals->items[literals->count++].text = copy;
-    return true;
-}
-
-const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash) {
-    for (uint32_t i = 0; i < literals->count; i++)
-        if (literals->items[i].hash == hash) return literals->items[i].text;
-    return NULL;
-}
-
-void spyi_literals_free(spyi_literals *literals) {
-    for (uint32_t i = 0; i < literals->count; i++) free(literals->items[i].text);
-    free(literals->items);
-    memset(literals, 0, sizeof *literals);
-}
-
 static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
@@ -17701,70 +23336,10 @@ void spyi_code_free(spyi_code *code) {
     memset(code, 0, sizeof *code);
 }
 
-// >>data/device.h -------------------------------------------------------------------------------------------
+// >>module/module.h -----------------------------------------------------------------------------------------
 
-// The device and what belongs to it: memory blocks with their hazards, tensors, modules, functions.
-
-typedef struct spyi_cache spyi_cache; // call/: compiled calls
-
-// >>storage: a block of device memory, recycled as a whole, so that the hazards of its former use stay with it.
-// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same
-// epoch, their byte ranges meet and one of them writes.
-typedef struct spyi_storage spyi_storage;
-struct spyi_storage {
-    spyi_chunk chunk;                          // the driver's memory that this block lies in
-    uint64_t offset, size;                     // the block in the chunk
-    uint64_t read_epoch, read_begin, read_end; // bytes from the block's start
-    uint64_t write_epoch, write_begin, write_end;
-    uint64_t write_submit; // batch of the last write: a read back waits for it
-    uint64_t use_submit;   // batch of the last use: freeing waits for it
-    // The batch of the last use in an engine's command buffer, which keeps the block from being used again; 0: there is none.
-    uint64_t held_submit;
-    int32_t references;    // tensors on it, guarded by the device's turns
-    int32_t size_class;    // free list that it returns to; -1: imported
-    spyi_memory memory;
-    struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
-};
-
-typedef struct spyi_slab {
-    spyi_chunk chunk;
-    uint64_t used; // bytes cut off
-    int32_t live;  // blocks in use
-    struct spyi_slab *next;
-} spyi_slab;
-
-#define SPYI_SIZE_CLASSES 160
-
-typedef struct spyi_pool {
-    spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
-    spyi_slab *slabs[2];
-    spyi_storage *imported;
-    spyi_storage *waiting; // freed, but used by recordings that have not been reported as executed
-    uint64_t held_bytes, used_bytes;
-    uint64_t waiting_bytes; // of the former; part of neither of the latter's free blocks nor of used_bytes
-} spyi_pool;
-
-struct spy_tensor {
-    spyi_object object;
-    spyi_storage *storage;
-    uint64_t serial;          // never again another tensor of the device, nor this one after it changed
-    const spyi_type *type;    // element
-    spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;    // of element 0 in the storage
-    uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
-    int64_t element_count;           // up to here a tensor's geometry: compared as bytes
-    bool contiguous;
-    const char *label;           // ours, or ""
-    spy_tensor *previous, *next; // in device.tensors; next also among the dead
-    spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
-    int64_t grad_shift[2]; // of a view being made: bytes from its elements to those of its parent's gradients
-    const spyi_type *grad_type; // ... the parent's element type
-    bool grads_follow;          // ... the gradients are to be seen in the same way
-};
-
-// Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
-enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
+// What a user loads and finds by name: modules and functions, their declarations, new code for living ones, and work outside of
+// the device that needs their code.
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
@@ -17800,153 +23375,22 @@ struct spy_function {
     spy_function *next;
 };
 
-// What a thread does for a call without holding the device, compiling above all: other threads use the device meanwhile.
-// Lies on that thread's stack, or in what a compile thread works on.
-typedef struct spyi_outside {
-    volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
-    spy_module *module;        // retained, and keeps its code until the end; NULL: none
-    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
-    const void *key;
-    size_t key_size;
-    struct spyi_outside *previous, *next; // in device.outside
-} spyi_outside;
-
 typedef struct spyi_dropped_unit {
     spyi_unit *unit;
     struct spyi_dropped_unit *next;
 } spyi_dropped_unit;
 
-typedef struct spyi_grave {
-    spyi_object *object;
-    size_t size;
-    struct spyi_grave *next;
-} spyi_grave;
+// Who is told of changes of code; call/ gives it to the device. All within the device, without waiting.
+typedef struct spyi_code_listener {
+    void (*forget)(spy_device *device, const spy_function *function); // its code goes, or is replaced
+    void (*reloaded)(spy_device *device);       // after a reload: has threads compile the new code of prepared calls
+    void (*collect)(spy_device *device);        // takes over what threads have finished
+    bool (*renewing)(const spy_device *device); // a thread compiles new code
+} spyi_code_listener;
 
-typedef struct spyi_close_callback {
-    void (*func)(spy_device *device, void *user_data);
-    void *user_data;
-    struct spyi_close_callback *next;
-} spyi_close_callback;
-
-typedef struct spyi_build spyi_build; // build.c: a kernel that is being made
-
-typedef struct spyi_builds {
-    spyi_mutex lock;     // guards what follows, and whether builds are done
-    spyi_signal changed; // one is done
-    spyi_build *left;    // whose callers have left
-    bool released;       // the device has been: the last build that is not done frees it
-} spyi_builds;
-
-struct spy_device {
-    spyi_context ctx; // first: begins with spyi_object
-    const spy_backend *backend;
-    spyi_gpu *gpu;
-    spyi_gpu_base *base; // the same object: limits and counters
-    spyi_types *types;
-    const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
-    spyi_compiler *compiler;
-    spyi_pool pool;
-    spyi_cache *cache;
-    spyi_storage *readback;             // results to host memory of the running call
-    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
-    struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
-    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
-    bool barrier_owed;                  // an operation that should have brought one failed
-    uint64_t epoch;                     // of hazards, from 1
-    uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
-    uint64_t untracked_submit;          // its batch: what is read back waits for it
-    uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
-    spy_tensor *tensors;                // alive
-    spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
-    uint32_t dead_count;
-    spy_module *modules;
-    struct spy_prepared *prepared;
-    struct spyi_cursor_range *cursor_ranges;
-    struct spy_command_list *lists;
-    uint32_t next_function_id;
-    uint64_t last_tensor_serial;
-    spyi_outside *outside;             // work under way
-    spyi_dropped_unit *dropped_units;  // not needed any more: freed by the next thread that has to wait for the compiler anyway
-    spyi_mutex release_lock; // guards the next two
-    spyi_object *release_queue;
-    spyi_atomic release_count; // entries of release_queue, read without the lock
-    spyi_close_callback *close_callbacks;
-    spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
-    spyi_mutex dump_lock; // guards dump_directory: compile threads read it
-    char *dump_directory;
-    spy_reload_hook reload;
-    uint64_t reload_looked_ns; // last look at the files
-    bool reload_looking;       // ... has found changes that are not all dealt with
-    spyi_builds builds;
-    struct spyi_reload_job *reload_job; // reload.c; NULL: none is under way
-    spy_device_stats stats;
-};
-
-// >>pool.c
-// A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
-SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
-                                     spyi_text *error, spy_status *status);
-SPYI_FN void spyi_pool_give(
-    spy_device *device,
-    spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
-SPYI_FN void spyi_pool_release_held(spy_device *device); // frees blocks whose recordings have all been reported
-SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
-SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
-SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
-                                       const spyi_chunk *chunk); // finds the same handle again
-
-// A use of bytes [begin, end) of a block by work about to be recorded: does it need a barrier before it?
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
-                         bool writes);
-// ... and note the use, after the epoch was advanced if a barrier was needed.
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
-                           bool writes, uint64_t submit);
-
-// One operation's use of a block.
-typedef struct spyi_use {
-    spyi_storage *storage;
-    uint64_t begin, end; // bytes from the block's start
-    bool reads, writes;
-    bool counts; // holds the group counts of an indirect dispatch
-} spyi_use;
-// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
-// use other memory too, which nobody knows.
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
-// After the operation.
-SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
-
-// Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
-SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
-// After the operation that the barrier went with.
-SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
-
-// >>build.c
-// The backend's create_kernel, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
-// the thread goes on. `what` is for messages. Free-threaded.
-SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
-                                     spyi_kernel **kernel, spyi_text *error);
-SPYI_FN void spyi_builds_init(spy_device *device);
-// When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
-// spyi_device_free() when it is.
-SPYI_FN bool spyi_builds_release(spy_device *device);
-SPYI_FN void spyi_builds_free(spy_device *device); // all builds are done
-
-// >>device.c
-// Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
-SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error);
-SPYI_FN void spyi_device_free(spy_device *device);                // the last part of its release
-SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
-// Reports `error` under a function's name and frees it: "spy_call: ...".
-SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
-                                  spyi_text *error);
-
-// A reference less, from any thread at any time; the last one queues the object for whoever enters the device next.
-SPYI_FN void spyi_object_release(spyi_object *object);
-SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
-                                const char *function); // likewise; reports a bad one
-SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
+// >>outside.c
 // Leaves the device for work that does not need it, and comes back. Nothing that other threads may change or free can be
-// relied on in between but the module, plans (call/), and what the caller has retained itself. Linked modules are
+// relied on in between but the module, plans, and what the caller has retained itself. Linked modules are
 // counted in their `users` by the caller.
 SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module);
 // Likewise, to make what `work` and the bytes at `key` stand for: spyi_is_under_way() finds it meanwhile.
@@ -17956,8 +23400,6 @@ SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
 // The two halves of that, for work on another thread: both inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
 SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
-// Another thread is making the same thing.
-SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
 // Waits outside of the device until no thread makes it.
 SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
                              size_t key_size);
@@ -17966,107 +23408,16 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
 SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
 SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit); // releases it, now or later, without waiting
 SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // these, now; NULL: none
-// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
-SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
-
-// >>tensor.c
-SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor); // out of the list of the living, before spyi_tensor_free
-SPYI_FN spy_tensor *spyi_tensor_new(
-    spy_device *device); // header with reference 1 and no storage; NULL: out of memory
-SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
-// A contiguous tensor on fresh memory.
-SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
-                                     const char *label, spyi_text *error, spy_status *status);
-// Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
-SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
-SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
-// A shape stands for at most this many bytes, also where broadcasting repeats elements: sums and products of sizes,
-// offsets and strides then fit into 63 bits, and no place that computes with them has to look again.
-#define SPYI_MOST_BYTES ((int64_t)1 << 60)
-SPYI_FN int64_t
-spyi_shape_count(const spy_shape *shape); // -1: negative size or more than SPYI_MOST_BYTES elements
-// Whether elements of that type, in host or device layout, stay within SPYI_MOST_BYTES, and no size is negative.
-SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
-// Says why spyi_shape_holds() said no; `name`: what the shape is, "desc.shape".
-SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
-                                       spyi_text *error);
-SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
-// A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
-SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
-                                           const char *type, const char *function);
-
-// The name of an element type as spy_create_tensor takes it.
-SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
-// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
-SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
-                                       size_t size_bytes, spyi_text *error);
-// Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
-SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
-                                       int64_t count);
-
-// >>meet.c
-// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
-// strides it may say so though they do not.
-SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
-// Whether an element of one can touch an element of the other.
-SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
-
-// >>transfer.c
-// Elements first .. first + count in row-major order, to or from packed host memory in C's layout.
-SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
-                                    spyi_text *error);
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all of them
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
-// A grid of a tensor's elements from its first one on. Rank as for a tensor with each dimension cut in two.
-typedef struct spyi_box {
-    uint32_t rank;
-    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
-} spyi_box;
-SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *box, void *data,
-                                            spyi_text *error);
-
-// >>copy.c
-// Every scalar set to `value`; and whether the GPU can do that by repeating `pattern`.
-SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
-SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
-                                     spyi_text *error);
-// Sets each element to one value in C's layout; NULL: to zeros.
-SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
-
-// >>view.c
-// A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
-SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
-
-// >>gradient.c
-// The type of a value's gradient, in Slang T.Differential: NULL where it has none. `unit` is for structs, and may be NULL.
-SPYI_FN const spyi_type *spyi_differential(spyi_types *types, spyi_unit *unit, const spyi_type *type);
-// The gradients that a new tensor's desc asks for; false: reported.
-SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
-// A view that is being made gets views of its parent's gradients as soon as it is measured.
-SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
-SPYI_FN void spyi_gradients_follow(spy_tensor *view);
-SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
-SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // the same ones
-
-// >>print.c
-// One scalar as text, floats with the fewest digits that tell it from others.
-SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out);
-
-// >>cursor.c
-SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
-
-// >>clock.c
-SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
-
-// >>args.c
-SPYI_FN spy_arg spyi_custom_arg(const char *name,
-                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
-
-// >>packed.c
-SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
 
 // >>module.c
+SPYI_FN void spyi_modules_attach(spy_device *device);
+SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's release
+// The compiler of a new device; `bounds_record`: where kernels note bad indices, or 0. NULL: out of memory.
+SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
+                                         uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
+// The types of a module's code, for spyi_differential(); NULL: none.
+SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // A type by its name in the module; NULL: there is none. Leaves the device meanwhile, as it may wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
@@ -18078,4110 +23429,147 @@ SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 typedef struct spyi_reload_job spyi_reload_job;
 SPYI_FN void spyi_reload_abandon(spy_device *device); // waits for what compiles, and forgets it; the device goes
 
-// >>call/prepare.c
-// All within the device, without waiting. After a reload: has threads compile the new code of prepared calls.
-SPYI_FN void spyi_prepared_reloaded(spy_device *device);
-SPYI_FN void spyi_prepared_collect(spy_device *device); // takes over what threads have finished
-SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // a thread compiles new code of one
-SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
-SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
+// >>module/outside.c ----------------------------------------------------------------------------------------
 
-// >>call/cache.c
-SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
-SPYI_FN void spyi_cache_destroy(spy_device *device);
-SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
-SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
-SPYI_FN void spyi_prepared_free_all(spy_device *device);
+// Work that does not need the device, compiling above all: other threads use the device meanwhile. The module that the work is
+// about keeps its code until the end, and what the device does not need any more is freed on the way.
 
-// >>call/list.c
-SPYI_FN void spyi_list_free(struct spy_command_list *list);
-
-// >>data/gpu_print.h ----------------------------------------------------------------------------------------
-
-// What Slang's print() wrote: the device's buffer, and its records as text.
-
-// Words before the records: reserved words, lost messages, capacity in words, nothing (src/slang/slangpy_print.slang).
-#define SPYI_PRINT_HEADER_WORDS 4
-// A string's tag, beside spy_dtype's numbers.
-#define SPYI_PRINT_STRING 13
-
-// >>print_format.c
-// The text of a record of `count` words, its own first word and the format's hash among them.
-SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
-                               spyi_text *out);
-
-// >>gpu_print.c; all but create and learn do nothing without a printer
-SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
-SPYI_FN void spyi_print_destroy(spy_device *device);
-// Literals of a kernel, from any thread.
-SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals);
-SPYI_FN uint64_t spyi_print_address(const spy_device *device);
-// What a kernel that prints does with the buffer. Such kernels go side by side: records are reserved by atomics.
-SPYI_FN spyi_use spyi_print_use(const spy_device *device);
-// Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
-SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
-SPYI_FN void spyi_print_deliver(spy_device *device);
-
-// >>data/bounds.h -------------------------------------------------------------------------------------------
-
-// desc.check_bounds: what kernels noted of an index outside a tensor's shape.
-
-#define SPYI_BOUNDS_GRADIENT 0x80000000u // beside a site: its tensor's gradient
-
-// Without desc.check_bounds there is no `device->bounds`, and all but create do nothing.
-// *address: where kernels note the first bad index (src/slang/slangpy_bounds.slang).
-SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
-SPYI_FN void spyi_bounds_destroy(spy_device *device);
-// The number of an argument in the record, from any thread; 0: indices are not checked, or no memory is left for its name.
-SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
-// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then. `function`:
-// the called function's name, when the error begins with it; or NULL.
-SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
-// The same, reported as the device's error under the name of a public function.
-SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
-
-// >>data/args.c ---------------------------------------------------------------------------------------------
-
-// The constructors of spy_arg: what a caller writes into SPY_ARGS. Nothing is checked here, for there is no
-// device to report to; the call says what does not fit.
-
-// Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
-// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
-// copies after all (27 ns an argument instead of 3).
-static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
-                         spy_dtype dtype) {
-    arg->name = name;
-    arg->kind = kind;
-    arg->direction = direction;
-    arg->dtype = dtype;
-    arg->map_count = 0;
-    arg->type = NULL;
-    arg->custom = NULL;
-    arg->value.u = 0;
-    arg->count = 0;
+SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {
+    if (module) module->users++;
+    spyi_outside_add(&device->ctx, outside, module ? &module->object : NULL);
 }
 
-SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.custom = kind;
-    memset(arg.dims, 0, sizeof arg.dims);
-    return arg;
+SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside) {
+    if (outside->kept) ((spy_module *)(void *)outside->kept)->users--;
+    spyi_outside_remove(&device->ctx, outside);
 }
 
-// >>scalars in
-
-spy_arg spy_arg_bool(const char *name, bool value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
-    arg.value.u = value ? 1u : 0u;
-    return arg;
-}
-
-spy_arg spy_arg_i32(const char *name, int32_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u32(const char *name, uint32_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_i64(const char *name, int64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u64(const char *name, uint64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_f32(const char *name, float value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
-    arg.value.f = (double)value;
-    return arg;
-}
-
-spy_arg spy_arg_f64(const char *name, double value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
-    arg.value.f = value;
-    return arg;
-}
-
-// >>scalars out and inout: the value lies in the caller's memory, of the size that dtype says
-
-#define SPYI_RESULT(kind, direction, dtype)                                                                  \
-    spy_arg arg;                                                                                             \
-    spyi_set_arg(&arg, name, kind, direction, dtype);                                                        \
-    arg.value.out = value;                                                                                   \
-    return arg
-
-spy_arg spy_out_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL);
-}
-
-spy_arg spy_out_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32);
-}
-
-spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32);
-}
-
-spy_arg spy_out_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64);
-}
-
-spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64);
-}
-
-spy_arg spy_out_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32);
-}
-
-spy_arg spy_out_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64);
-}
-
-spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32);
-}
-
-spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32);
-}
-
-spy_arg spy_inout_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL);
-}
-
-spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64);
-}
-
-spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64);
-}
-
-spy_arg spy_inout_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32);
-}
-
-spy_arg spy_inout_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64);
-}
-
-// >>tensors, arrays, bytes, structs
-
-spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.tensor = tensor;
-    return arg;
-}
-
-spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
-    arg.value.new_tensor = tensor;
-    return arg;
-}
-
-static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
-    arg.value.result = result;
-    return arg;
-}
-
-spy_arg spy_out_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
-}
-
-spy_arg spy_inout_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
-}
-
-// A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
-static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
-                               const spy_shape *shape, const void *data) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
-    uint32_t i;
-    arg.value.data = data;
-    arg.count = shape->rank;
-    for (i = 0; i < shape->rank && i < SPY_MAX_RANK; i++) arg.dims[i] = shape->dims[i];
-    return arg;
-}
-
-static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t count, const void *values) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
-    arg.value.data = values;
-    arg.count = 1;
-    arg.dims[0] = count;
-    return arg;
-}
-
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data) {
-    return spyi_make_array(name, SPY_DIRECTION_DEFAULT, dtype, &shape, data);
-}
-
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
-    return spyi_make_array(name, SPY_DIRECTION_OUT, dtype, &shape, data);
-}
-
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
-    return spyi_make_array(name, SPY_DIRECTION_INOUT, dtype, &shape, data);
-}
-
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
-    return spyi_make_vector(name, SPY_FLOAT32, count, values);
-}
-
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
-    return spyi_make_vector(name, SPY_INT32, count, values);
-}
-
-static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
-                              size_t size_bytes) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
-    arg.value.data = data;
-    arg.count = size_bytes;
-    return arg;
-}
-
-spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_DEFAULT, data, size_bytes);
-}
-
-spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_OUT, data, size_bytes);
-}
-
-spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
-}
-
-spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = pair.items;
-    arg.count = pair.count;
-    return arg;
-}
-
-spy_arg spy_arg_struct(const char *name, spy_args fields) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = fields.items;
-    arg.count = fields.count;
-    return arg;
-}
-
-// >>how an argument is run over
-
-spy_arg spy_map_value(spy_arg arg) {
-    arg.map_count = SPY_MAP_VALUE;
-    return arg;
-}
-
-// As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
-// both out of range), are left for the call to refuse.
-spy_arg spy_map(spy_arg arg, spy_dims dims) {
-    uint32_t i;
-    arg.map_count = dims.count ? dims.count : SPY_MAP_WHOLE;
-    for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
-        int32_t dim = dims.dims[i];
-        arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped) {
+    while (dropped) {
+        spyi_dropped_unit *next = dropped->next;
+        spyi_unit_release(dropped->unit);
+        spyi_free(ctx, dropped, sizeof *dropped);
+        dropped = next;
     }
-    return arg;
 }
 
-spy_arg spy_cast(spy_arg arg, const char *type) {
-    arg.type = type;
-    return arg;
-}
-
-// >>data/packed.c -------------------------------------------------------------------------------------------
-
-// Packed arguments: a copy of an argument, with all that it points to, for calls that give it again and again.
-
-struct spy_packed {
-    spy_arg arg;
-    char *name, *type;
-    void *data;         // of host values
-    spy_packed *fields; // of structs
-    spy_arg *items;     // the fields' arguments, next to each other
-    size_t field_count;
-};
-
-static void spyi_packed_clear(spy_packed *p) {
-    for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
-    if (p->arg.kind == SPY_ARG_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
-    free(p->fields);
-    free(p->items);
-    free(p->data);
-    free(p->name);
-    free(p->type);
-    memset(p, 0, sizeof *p);
-}
-
-static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
-    *size = 0;
-    if (arg->kind == SPY_ARG_DATA) *size = arg->count;
-    if (arg->kind == SPY_ARG_ARRAY) {
-        spy_shape shape;
-        memset(&shape, 0, sizeof shape);
-        if (arg->count > SPY_MAX_RANK) return "its rank is above SPY_MAX_RANK";
-        shape.rank = (uint32_t)arg->count;
-        memcpy(shape.dims, arg->dims, sizeof shape.dims);
-        int64_t count = spyi_shape_count(&shape);
-        size_t element = spyi_scalar_size(arg->dtype);
-        if (count < 0 || (element && count > SPYI_MOST_BYTES / (int64_t)element))
-            return "its shape has a negative or too large size";
-        *size = (size_t)count * element;
-    }
-    return *size && !arg->value.data ? "its host data is NULL" : NULL;
-}
-
-// Copies `arg` into `p`; on failure *problem says what is wrong with it, and p is to be cleared.
-static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const char **problem) {
-    size_t size = 0;
-    *problem = NULL;
-    memset(p, 0, sizeof *p);
-    p->arg = *arg;
-    p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
-        *problem = "outputs cannot be packed";
-    else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
-        *problem = "a grid cannot be packed: its desc is the caller's";
-    else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
-        *problem = "expected a living tensor";
-    else if ((arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) &&
-             ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
-        *problem = "its fields are NULL, too many, or nested too deep";
-    else *problem = spyi_packed_bytes(arg, &size);
-    if (*problem) return false;
-    p->name = spyi_strdup(arg->name);
-    p->type = spyi_strdup(arg->type);
-    p->arg.name = p->name;
-    p->arg.type = p->type;
-    *problem = "out of host memory";
-    if ((arg->name && !p->name) || (arg->type && !p->type)) return false;
-    if (size) {
-        p->data = spyi_malloc(size);
-        if (!p->data) return false;
-        memcpy(p->data, arg->value.data, size);
-        p->arg.value.data = p->data;
-    } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
-        p->fields = (spy_packed *)spyi_calloc(arg->count + 1, sizeof *p->fields);
-        p->items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *p->items);
-        if (!p->fields || !p->items) return false;
-        for (size_t i = 0; i < arg->count; i++) {
-            p->field_count = i + 1;
-            if (!spyi_packed_copy(&p->fields[i], &arg->value.fields[i], depth + 1, problem)) return false;
-            p->items[i] = p->fields[i].arg;
-        }
-        p->arg.value.fields = p->items;
-    } else {
-        p->arg.value = arg->value;
-        if (arg->kind == SPY_ARG_TENSOR) spy_retain_tensor(arg->value.tensor);
-    }
-    *problem = NULL;
-    return true;
-}
-
-SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
-    spy_packed *p = (spy_packed *)spyi_calloc(1, sizeof *p);
-    *problem = "out of host memory";
-    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
-    spyi_packed_clear(p);
-    free(p);
-    return NULL;
-}
-
-spy_packed *spy_pack(spy_device *device, spy_arg arg) {
-    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
-    const char *problem = NULL;
-    spy_packed *p = spyi_packed_make(&arg, &problem);
-    if (!p)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
-                  arg.name ? arg.name : "", problem);
+SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
+                                   const void *work, const void *key, size_t key_size) {
+    spyi_dropped_unit *dropped = device->dropped_units;
+    device->dropped_units = NULL;
+    spyi_outside_begin(device, outside, module);
+    outside->thread = spyi_thread_id();
+    outside->work = work;
+    outside->key = key;
+    outside->key_size = key_size;
     spyi_leave(device);
-    return p;
+    spyi_release_units(&device->ctx, dropped);
 }
 
-spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
-    spy_arg arg;
-    if (packed) arg = packed->arg;
-    else memset(&arg, 0, sizeof arg); // a kind that the call refuses
-    arg.name = name;
-    return arg;
+SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
+    spyi_step_out_to_make(device, outside, module, NULL, NULL, 0);
 }
 
-void spy_release_packed(spy_packed *packed) {
-    if (!packed) return;
-    spyi_packed_clear(packed);
-    free(packed);
+SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside) {
+    spyi_come_back(&device->ctx);
+    spyi_outside_end(device, outside);
 }
 
-// >>data/pool.c ---------------------------------------------------------------------------------------------
-
-// The caching memory pool of a device and the hazards of its blocks.
-//
-// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
-// the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
-// is recorded later and its hazards put a barrier between the two, so memory is reused in the order of work.
-//
-// On an H200 a new tensor, one call with it and its release take 1.70 us (4 KiB) and 1.69 us (4 MiB), of which the call is
-// 1.69; cuMemAllocAsync, cuLaunchKernel and cuMemFreeAsync 3.96 and 3.87 us, of which the launch is 2.98.
-
-#define SPYI_SLAB_BYTES ((uint64_t)8 << 20)
-#define SPYI_SLAB_LARGEST ((uint64_t)1 << 20)
-#define SPYI_BLOCK_SMALLEST 256u
-
-// The smallest class whose blocks hold `size` bytes, and their size: 256, 320, 384, 448, 512, 640, ...
-static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
-    uint64_t base = SPYI_BLOCK_SMALLEST;
-    int32_t index = 0;
-    while (base * 2 < size) {
-        base *= 2;
-        index += 4;
-    }
-    for (uint64_t quarter = 0; quarter <= 4; quarter++) {
-        uint64_t bytes = base + base / 4 * quarter;
-        if (bytes >= size) {
-            *block_size = bytes;
-            return index + (int32_t)quarter;
-        }
-    }
-    return -1; // not reached: base * 2 >= size
+SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen) {
+    spyi_outside waiting;
+    spyi_outside_begin(device, &waiting, module);
+    waiting.thread = spyi_thread_id();
+    spyi_await(&device->ctx, seen);
+    spyi_outside_end(device, &waiting);
 }
 
-static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int32_t size_class, uint64_t size,
-                                    const char *label, spyi_text *error, spy_status *status) {
-    const spy_backend *table = device->backend;
-    spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
-    if (!storage) {
-        *status = SPY_ERROR_OUT_OF_MEMORY;
-        spyi_text_add(error, "out of host memory");
-        return NULL;
+SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
+                             size_t key_size) {
+    for (;;) {
+        int32_t seen = spyi_turns_events(&device->ctx.turns);
+        if (!spyi_is_under_way(device, work, key, key_size)) return;
+        spyi_await_outside(device, module, seen);
     }
-    storage->size = size;
-    storage->size_class = size_class;
-    storage->memory = memory;
-    if (size > SPYI_SLAB_LARGEST) {
-        *status = table->allocate_chunk(device->gpu, memory, (size_t)size, label, &storage->chunk, error);
-        if (*status != SPY_OK) {
-            spyi_free(&device->ctx, storage, sizeof *storage);
-            return NULL;
-        }
-        device->pool.held_bytes += size;
-        return storage;
-    }
-    spyi_slab *slab = device->pool.slabs[memory];
-    if (!slab || slab->used + size > slab->chunk.size) {
-        slab = (spyi_slab *)spyi_allocate(&device->ctx, sizeof *slab);
-        *status = slab ? table->allocate_chunk(device->gpu, memory, (size_t)SPYI_SLAB_BYTES, "slangpy pool",
-                                               &slab->chunk, error)
-                       : SPY_ERROR_OUT_OF_MEMORY;
-        if (*status != SPY_OK) {
-            spyi_free(&device->ctx, slab, sizeof *slab);
-            spyi_free(&device->ctx, storage, sizeof *storage);
-            return NULL;
-        }
-        slab->next = device->pool.slabs[memory];
-        device->pool.slabs[memory] = slab;
-        device->pool.held_bytes += slab->chunk.size;
-    }
-    storage->chunk = slab->chunk;
-    storage->slab = slab;
-    storage->offset = slab->used;
-    slab->used +=
-        size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
-    return storage;
 }
 
-SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
-                                     spyi_text *error, spy_status *status) {
-    uint64_t block_size = 0;
-    int32_t size_class = spyi_size_class(size ? size : 1, &block_size);
-    *status = SPY_OK;
-    if (size > ((uint64_t)1 << 44)) {
-        *status = SPY_ERROR_OUT_OF_DEVICE_MEMORY;
-        spyi_text_add(error, "%llu bytes are more than any device has", (unsigned long long)size);
-        return NULL;
-    }
-    spyi_storage **list = &device->pool.free_blocks[memory][size_class];
-    spyi_storage *storage = *list;
-    if (storage) {
-        *list = storage->next;
-    } else {
-        storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
-        if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
-            // Give cached memory back and try once more.
-            spyi_text ignored = { NULL, 0, 0 };
-            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
-                                      &ignored) == SPY_OK) {
-                spyi_pool_trim(device);
-                spyi_text_free(error); // who gets memory looks at no error
-                storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
-            }
-            spyi_text_free(&ignored);
-            if (!storage)
-                spyi_text_add(error, "; %llu bytes are in use, %llu held by the pool",
-                              (unsigned long long)device->pool.used_bytes,
-                              (unsigned long long)device->pool.held_bytes);
-        }
-        if (!storage) return NULL;
-    }
-    storage->next = NULL;
-    storage->references = 0;
-    device->pool.used_bytes += storage->size;
-    if (storage->slab) storage->slab->live++;
-    return storage;
-}
-
-static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
-    if (storage->slab) storage->slab->live--;
-    storage->next = device->pool.free_blocks[storage->memory][storage->size_class];
-    device->pool.free_blocks[storage->memory][storage->size_class] = storage;
-}
-
-SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    uint64_t held_from = device->base->held_from;
-    if (storage->size_class < 0)
-        return; // imported: its hazards are kept until they are over, see spyi_pool_import
-    device->pool.used_bytes -= storage->size;
-    if (held_from == 0 || storage->held_submit < held_from) {
-        spyi_pool_free_block(device, storage);
+SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit) {
+    spyi_dropped_unit *dropped = (spyi_dropped_unit *)spyi_allocate(&device->ctx, sizeof *dropped);
+    if (!dropped) {
+        spyi_unit_release(unit);
         return;
     }
-    // Work of ours that used the block again could be submitted before the recording.
-    storage->next = device->pool.waiting;
-    device->pool.waiting = storage;
-    device->pool.waiting_bytes += storage->size;
+    dropped->unit = unit;
+    dropped->next = device->dropped_units;
+    device->dropped_units = dropped;
 }
 
-SPYI_FN void spyi_pool_release_held(spy_device *device) {
-    uint64_t held_from = device->base->held_from;
-    for (spyi_storage **at = &device->pool.waiting; *at;) {
-        spyi_storage *storage = *at;
-        if (held_from != 0 && storage->held_submit >= held_from) {
-            at = &storage->next;
-            continue;
-        }
-        *at = storage->next;
-        device->pool.waiting_bytes -= storage->size;
-        spyi_pool_free_block(device, storage);
-    }
-}
-
-SPYI_FN void spyi_pool_trim(spy_device *device) {
-    for (int memory = 0; memory < 2; memory++) {
-        for (int i = 0; i < SPYI_SIZE_CLASSES; i++) {
-            spyi_storage **at = &device->pool.free_blocks[memory][i];
-            while (*at) {
-                spyi_storage *storage = *at;
-                if (storage->slab && storage->slab->live > 0) {
-                    at = &storage->next;
-                    continue;
-                }
-                *at = storage->next;
-                if (!storage->slab) {
-                    device->backend->free_chunk(device->gpu, &storage->chunk);
-                    device->pool.held_bytes -= storage->size;
-                }
-                spyi_free(&device->ctx, storage, sizeof *storage);
-            }
-        }
-        spyi_slab **at = &device->pool.slabs[memory];
-        while (*at) {
-            spyi_slab *slab = *at;
-            if (slab->live > 0) {
-                at = &slab->next;
-                continue;
-            }
-            *at = slab->next;
-            device->pool.held_bytes -= slab->chunk.size;
-            device->backend->free_chunk(device->gpu, &slab->chunk);
-            spyi_free(&device->ctx, slab, sizeof *slab);
-        }
-    }
-}
-
-SPYI_FN void spyi_pool_destroy(spy_device *device) {
-    device->base->held_from = 0; // whatever has not been reported must not be submitted any more
-    spyi_pool_release_held(device);
-    spyi_pool_trim(device);
-    SPYI_ASSERT(device->pool.used_bytes == 0);
-    while (device->pool.imported) {
-        spyi_storage *next = device->pool.imported->next;
-        spyi_free(&device->ctx, device->pool.imported, sizeof *device->pool.imported);
-        device->pool.imported = next;
-    }
-}
-
-SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk) {
-    spyi_storage *found = NULL;
-    for (spyi_storage **at = &device->pool.imported; *at;) {
-        spyi_storage *s = *at;
-        bool over = s->references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
-        if (s->chunk.handle == chunk->handle) {
-            found = s;
-        } else if (over) {
-            *at = s->next;
-            spyi_free(&device->ctx, s, sizeof *s);
-            continue;
-        }
-        at = &s->next;
-    }
-    if (found) {
-        if (found->references == 0 ||
-            found->size < chunk->size) { // nobody's: the driver may have given the handle again
-            found->chunk = *chunk;
-            found->size = chunk->size;
-        }
-        return found;
-    }
-    spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
-    if (!storage) return NULL;
-    storage->chunk = *chunk;
-    storage->size = chunk->size;
-    storage->size_class = -1;
-    storage->next = device->pool.imported;
-    device->pool.imported = storage;
-    return storage;
-}
-
-static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
-    return begin < other_end && other_begin < end;
-}
-
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
-                         bool writes) {
-    if (storage->write_epoch == device->epoch &&
-        spyi_ranges_meet(begin, end, storage->write_begin, storage->write_end))
-        return true;
-    return writes && storage->read_epoch == device->epoch &&
-           spyi_ranges_meet(begin, end, storage->read_begin, storage->read_end);
-}
-
-static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
-                              uint64_t end) {
-    if (*epoch != now) {
-        *epoch = now;
-        *first = begin;
-        *last = end;
-        return;
-    }
-    if (begin < *first) *first = begin;
-    if (end > *last) *last = end;
-}
-
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
-                           bool writes, uint64_t submit) {
-    if (writes) {
-        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch,
-                          begin, end);
-        storage->write_submit = submit;
-    } else {
-        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch,
-                          begin, end);
-    }
-    storage->use_submit = submit;
-    if (device->base->recording) storage->held_submit = submit;
-}
-
-SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
-    bool barrier = needed || device->barrier_owed;
-    if (barrier) device->epoch++;
-    return barrier;
-}
-
-// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
-// another, whatever epoch it fell into.
-static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
-    uint64_t written = use->storage->write_epoch;
-    if (written < device->untracked_epoch) written = device->untracked_epoch;
-    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
-    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
-}
-
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
-    bool barrier = untracked, counts = false;
-    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
-    barrier = spyi_take_barrier(device, barrier);
-    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
-    if (counts) device->counts_epoch = device->epoch;
-    uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
-    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
-    if (untracked) device->untracked_submit = submit;
-    for (uint32_t i = 0; i < count; i++) {
-        const spyi_use *use = &uses[i];
-        spyi_storage *s = use->storage;
-        s->use_submit = submit;
-        if (use->reads)
-            spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
-        if (!use->writes) continue;
-        spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
-        s->write_submit = submit;
-    }
-    return barrier;
-}
-
-SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
-    if (!barrier) return;
-    device->barrier_owed = status != SPY_OK;
-    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
-}
-
-// All that follows must wait for what the kernel may have written where nobody knows.
-SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
-    spyi_barrier_done(device, barrier, status);
-    if (!untracked) return;
-    device->barrier_owed = true;
-    device->untracked_epoch = device->epoch;
-}
-
-// >>data/meet.c ---------------------------------------------------------------------------------------------
-
-// Where tensors lie: whether elements of one, or of two, share memory.
-
-// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
-static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
-    uint32_t outer = t->shape.rank;
-    *run = 1;
-    while (outer > 0 && (t->shape.dims[outer - 1] == 1 || t->strides.dims[outer - 1] == *run))
-        *run *= t->shape.dims[--outer];
-    return outer;
-}
-
-static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
-    int64_t stride = t->strides.dims[dim];
-    return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
-}
-
-SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *t) {
-    if (t->contiguous || t->element_count < 2) return false;
-    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
-    bool done[SPY_MAX_RANK] = { false };
-    for (uint32_t n = 0; n < t->shape.rank; n++) {
-        uint32_t next = t->shape.rank;
-        for (uint32_t d = 0; d < t->shape.rank; d++) {
-            if (done[d] || t->shape.dims[d] == 1) continue;
-            if (next == t->shape.rank || spyi_stride_bytes(t, d) < spyi_stride_bytes(t, next)) next = d;
-        }
-        if (next == t->shape.rank) return false;
-        done[next] = true;
-        if (spyi_stride_bytes(t, next) < covered) return true;
-        covered += spyi_stride_bytes(t, next) * (uint64_t)(t->shape.dims[next] - 1);
-    }
-    return false;
-}
-
-static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-// All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
-// though their ranges do.
-SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
-    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
-        return false;
-    int64_t run_a, run_b;
-    uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
-    uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
-             size_b = (uint64_t)run_b * spyi_type_device_stride(b->type);
-    for (uint32_t d = 0; d < outer_a; d++)
-        if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
-    for (uint32_t d = 0; d < outer_b; d++)
-        if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
-    if (grid == 0) return true; // one run each, and their ranges meet
-    uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
-    uint64_t distance = (from_b + grid - from_a) % grid;
-    return distance < size_a || grid - distance < size_b;
-}
-
-// >>data/transfer.c -----------------------------------------------------------------------------------------
-
-// Elements of tensors to and from host memory in C's layout.
-//
-// Elements that lie apart travel either as one range with everything between them or piece by piece, whichever
-// costs less. Elements between those that are written keep their values.
-
-// >>ranges of bytes
-
-static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
-                                    spyi_text *error) {
-    spy_device *device = t->object.device;
-    spyi_storage *storage = t->storage;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + begin, image,
-                                                end - begin, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
-    return status;
-}
-
-static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t end, void *image,
-                                      spyi_text *error) {
-    spy_device *device = t->object.device;
-    const spyi_storage *storage = t->storage;
-    uint64_t written = storage->write_submit;
-    if (written < device->untracked_submit) written = device->untracked_submit;
-    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
-                                     end - begin, written, error);
-}
-
-// >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on
-
-// What one transfer costs more than its bytes do: recording it, or waiting for it.
-#define SPYI_TRANSFER_BYTES 32768.0
-
-static int64_t spyi_box_count(const spyi_box *box, uint32_t dim) {
-    int64_t count = 1;
-    for (; dim < box->rank; dim++) count *= box->dims[dim];
-    return count;
-}
-
-static bool spyi_box_contiguous(const spyi_box *box, uint32_t dim) {
-    int64_t expected = 1;
-    for (uint32_t i = box->rank; i-- > dim;) {
-        if (box->dims[i] != 1 && box->strides[i] != expected) return false;
-        expected *= box->dims[i];
-    }
-    return true;
-}
-
-// Element offsets of its lowest place, and of the one behind its highest.
-static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int64_t *high) {
-    *low = 0;
-    *high = 1;
-    for (; dim < box->rank; dim++) {
-        int64_t span = (box->dims[dim] - 1) * box->strides[dim];
-        if (span < 0) *low += span;
-        else *high += span;
-    }
-}
-
-// In bytes, as one range or in pieces; *split says which.
-static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
-    int64_t low, high;
-    bool ignored;
-    spyi_box_reach(box, dim, &low, &high);
-    double whole = (double)(high - low) * (double)element + SPYI_TRANSFER_BYTES;
-    *split = false;
-    if (dim == box->rank || spyi_box_contiguous(box, dim)) return whole;
-    if (upload) whole *= 2; // what lies between has to be known first
-    double parts = (double)box->dims[dim] * spyi_box_cost(box, dim + 1, element, upload, &ignored);
-    *split = parts < whole;
-    return *split ? parts : whole;
-}
-
-// Between packed host memory and an image of the box whose element offset 0 is at `image`. Returns the host's end.
-static char *spyi_scatter(const spyi_type *type, const spyi_box *box, uint32_t dim, char *image, char *host,
-                          bool upload) {
-    bool run = dim == box->rank || (dim + 1 == box->rank && box->strides[dim] == 1);
-    int64_t n = dim == box->rank ? 1 : box->dims[dim];
-    if (run) {
-        if (upload) spyi_type_to_device(type, image, host, (size_t)n);
-        else spyi_type_to_host(type, host, image, (size_t)n);
-        return host + (size_t)n * spyi_type_host_stride(type);
-    }
-    int64_t step = box->strides[dim] * (int64_t)spyi_type_device_stride(type);
-    for (int64_t i = 0; i < n; i++) host = spyi_scatter(type, box, dim + 1, image + i * step, host, upload);
-    return host;
-}
-
-static spy_status spyi_box_range(spy_tensor *t, const spyi_box *box, uint32_t dim, int64_t at, char *host,
-                                 bool upload, spyi_text *error) {
-    int64_t low, high, element = (int64_t)spyi_type_device_stride(t->type);
-    spyi_box_reach(box, dim, &low, &high);
-    uint64_t begin = (uint64_t)((int64_t)t->offset_bytes + (at + low) * element),
-             end = (uint64_t)((int64_t)t->offset_bytes + (at + high) * element);
-    bool contiguous = spyi_box_contiguous(box, dim);
-    if (contiguous && t->type->same_layout)
-        return upload ? spyi_range_upload(t, begin, end, host, error)
-                      : spyi_range_download(t, begin, end, host, error);
-    char *image = (char *)spyi_calloc(1, (size_t)(end - begin));
-    if (!image) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    spy_status status = SPY_OK;
-    if (!upload || !contiguous) status = spyi_range_download(t, begin, end, image, error);
-    if (status == SPY_OK) spyi_scatter(t->type, box, dim, image - low * element, host, upload);
-    if (status == SPY_OK && upload) status = spyi_range_upload(t, begin, end, image, error);
-    free(image);
-    return status;
-}
-
-static spy_status spyi_box_move(spy_tensor *t, const spyi_box *box, uint32_t dim, int64_t at, char *host,
-                                bool upload, spyi_text *error) {
-    bool split;
-    spyi_box_cost(box, dim, spyi_type_device_stride(t->type), upload, &split);
-    if (!split) return spyi_box_range(t, box, dim, at, host, upload, error);
-    spy_status status = SPY_OK;
-    size_t part = (size_t)spyi_box_count(box, dim + 1) * spyi_type_host_stride(t->type);
-    for (int64_t i = 0; i < box->dims[dim] && status == SPY_OK; i++, host += part)
-        status = spyi_box_move(t, box, dim + 1, at + i * box->strides[dim], host, upload, error);
-    return status;
-}
-
-SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *t, const spyi_box *box, void *data,
-                                            spyi_text *error) {
-    if (spyi_box_count(box, 0) == 0) return SPY_OK;
-    return spyi_box_move(t, box, 0, 0, (char *)data, false, error);
-}
-
-// >>elements by their number in row-major order
-
-// Elements first .. first + count of dimensions dim.. of the tensor: a box, with a part of a row before it and
-// another behind it.
-static spy_status spyi_elements_move(spy_tensor *t, uint32_t dim, int64_t at, int64_t first, int64_t count,
-                                     char *host, bool upload, spyi_text *error) {
-    spyi_box box;
-    memset(&box, 0, sizeof box);
-    box.rank = t->shape.rank - dim;
-    memcpy(box.dims, t->shape.dims + dim, box.rank * sizeof *box.dims);
-    memcpy(box.strides, t->strides.dims + dim, box.rank * sizeof *box.strides);
-    if (box.rank == 0) return spyi_box_move(t, &box, 0, at, host, upload, error);
-    int64_t row = spyi_box_count(&box, 1), stride = t->strides.dims[dim], index = first / row;
-    size_t size = spyi_type_host_stride(t->type);
-    spy_status status = SPY_OK;
-    if (first % row) {
-        int64_t n = row - first % row < count ? row - first % row : count;
-        status = spyi_elements_move(t, dim + 1, at + index * stride, first % row, n, host, upload, error);
-        host += (size_t)n * size;
-        count -= n;
-        index++;
-    }
-    box.dims[0] = count / row;
-    if (status == SPY_OK && box.dims[0])
-        status = spyi_box_move(t, &box, 0, at + index * stride, host, upload, error);
-    host += (size_t)(box.dims[0] * row) * size;
-    index += box.dims[0];
-    if (status == SPY_OK && count % row)
-        status = spyi_elements_move(t, dim + 1, at + index * stride, 0, count % row, host, upload, error);
-    return status;
-}
-
-SPYI_FN spy_status spyi_tensor_move(spy_tensor *t, int64_t first, int64_t count, void *data, bool upload,
-                                    spyi_text *error) {
-    if (count == 0) return SPY_OK;
-    if (!t->contiguous) return spyi_elements_move(t, 0, 0, first, count, (char *)data, upload, error);
-    spyi_box run;
-    memset(&run, 0, sizeof run);
-    run.rank = 1;
-    run.dims[0] = count;
-    run.strides[0] = 1;
-    return spyi_box_move(t, &run, 0, first, (char *)data, upload, error);
-}
-
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *t, const void *data, spyi_text *error) {
-    return spyi_tensor_move(t, 0, t->element_count, (void *)(uintptr_t)data, true, error);
-}
-
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *error) {
-    return spyi_tensor_move(t, 0, t->element_count, data, false, error);
-}
-
-// >>data/tensor.c -------------------------------------------------------------------------------------------
-
-// Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
-
-// >>shapes
-
-// The sizes other than 0 are multiplied for an empty shape, too: its strides are made of them.
-SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
-    int64_t count = 1;
-    bool empty = false;
-    for (uint32_t i = 0; i < shape->rank; i++) {
-        int64_t n = shape->dims[i];
-        if (n < 0 || (n > 0 && count > SPYI_MOST_BYTES / n)) return -1;
-        if (n == 0) empty = true;
-        else count *= n;
-    }
-    return empty ? 0 : count;
-}
-
-SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type) {
-    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
-    int64_t element = (int64_t)(host > device ? host : device), count = spyi_shape_count(shape);
-    return count >= 0 && (element == 0 || count <= SPYI_MOST_BYTES / element);
-}
-
-SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
-                                       spyi_text *error) {
-    spyi_text_add(error, "%s ", name);
-    spyi_shape_text(shape, error);
-    for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->dims[i] >= 0) continue;
-        spyi_text_add(error, " has the negative size %lld in dimension %u", (long long)shape->dims[i], i);
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
-    spyi_text_add(error, " of %s is more than 2^60 bytes, the most that a shape may stand for",
-                  type->display);
-    return SPY_ERROR_OUT_OF_RANGE;
-}
-
-SPYI_FN spy_shape spyi_row_major(const spy_shape *shape) {
-    spy_shape strides;
-    memset(&strides, 0, sizeof strides);
-    strides.rank = shape->rank;
-    int64_t step = 1;
-    for (uint32_t i = shape->rank; i-- > 0;) {
-        strides.dims[i] = step;
-        step *= shape->dims[i] > 0 ? shape->dims[i] : 1;
-    }
-    return strides;
-}
-
-SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
-    spyi_text_add(out, "(");
-    for (uint32_t i = 0; i < shape->rank; i++)
-        spyi_text_add(out, i ? ", %lld" : "%lld", (long long)shape->dims[i]);
-    spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
-}
-
-// Geometries are compared as bytes: what lies beyond the rank, and between rank and dims, is 0.
-static void spyi_clean_shape(spy_shape *shape) {
-    spy_shape clean;
-    memset(&clean, 0, sizeof clean);
-    clean.rank = shape->rank;
-    for (uint32_t i = 0; i < clean.rank; i++) clean.dims[i] = shape->dims[i];
-    memcpy(shape, &clean, sizeof clean);
-}
-
-SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
-    int64_t lowest = 0, highest = 0, expected = 1;
-    tensor->element_count = spyi_shape_count(&tensor->shape);
-    tensor->contiguous = true;
-    spyi_clean_shape(&tensor->shape);
-    spyi_clean_shape(&tensor->strides);
-    for (uint32_t i = tensor->shape.rank; i-- > 0;) {
-        int64_t n = tensor->shape.dims[i], stride = tensor->strides.dims[i];
-        if (n != 1 && stride != expected) tensor->contiguous = false;
-        expected *= n;
-        if (n > 1 && stride > 0) highest += (n - 1) * stride;
-        if (n > 1 && stride < 0) lowest += (n - 1) * stride;
-    }
-    int64_t element = (int64_t)spyi_type_device_stride(tensor->type);
-    tensor->begin_bytes = tensor->end_bytes = tensor->offset_bytes;
-    if (tensor->element_count > 0) {
-        tensor->begin_bytes = (uint64_t)((int64_t)tensor->offset_bytes + lowest * element);
-        tensor->end_bytes = (uint64_t)((int64_t)tensor->offset_bytes + (highest + 1) * element);
-    } else {
-        tensor->contiguous = true;
-    }
-    if (tensor->grads_follow) spyi_gradients_follow(tensor);
-}
-
-// >>headers
-
-#define SPYI_DEAD_TENSORS 1024 // released headers kept, so that a late use is still told from a living tensor
-
-SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
-    spy_tensor *tensor;
-    if (device->dead_count >= SPYI_DEAD_TENSORS) {
-        tensor = device->dead_first;
-        device->dead_first = tensor->next;
-        device->dead_count--;
-        memset(tensor, 0, sizeof *tensor);
-    } else {
-        tensor = (spy_tensor *)spyi_allocate(&device->ctx, sizeof *tensor);
-        if (!tensor) return NULL;
-    }
-    tensor->object.kind = (uint32_t)SPYI_KIND_TENSOR;
-    tensor->object.device = device;
-    tensor->serial = ++device->last_tensor_serial;
-    spyi_atomic_store(&tensor->object.references, 1);
-    tensor->next = device->tensors;
-    if (tensor->next) tensor->next->previous = tensor;
-    device->tensors = tensor;
-    return tensor;
-}
-
-SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
-    spy_device *device = tensor->object.device;
-    spyi_gradients_drop(tensor);
-    if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
-    free((void *)tensor->label);
-    tensor->storage = NULL;
-    tensor->label = NULL;
-    tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    if (device->dead_last && device->dead_count) device->dead_last->next = tensor;
-    else device->dead_first = tensor;
-    device->dead_last = tensor;
-    tensor->next = NULL;
-    device->dead_count++;
-}
-
-SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor) {
-    spy_device *device = tensor->object.device;
-    if (tensor->previous) tensor->previous->next = tensor->next;
-    else device->tensors = tensor->next;
-    if (tensor->next) tensor->next->previous = tensor->previous;
-    tensor->previous = tensor->next = NULL;
-}
-
-SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
-                                     const char *label, spyi_text *error, spy_status *status) {
-    int64_t count = spyi_shape_count(shape);
-    uint64_t element = spyi_type_device_stride(type);
-    *status = SPY_OK;
-    if (!spyi_shape_holds(shape, type)) {
-        *status = spyi_fail_too_large(shape, type, "a tensor of shape", error);
-        return NULL;
-    }
-    spyi_storage *storage =
-        spyi_pool_take(device, SPYI_MEMORY_DEVICE, (uint64_t)count * element, label, error, status);
-    if (!storage) return NULL;
-    spy_tensor *tensor = spyi_tensor_new(device);
-    if (!tensor) {
-        spyi_pool_give(device, storage);
-        *status = SPY_ERROR_OUT_OF_MEMORY;
-        spyi_text_add(error, "out of host memory");
-        return NULL;
-    }
-    storage->references = 1;
-    tensor->storage = storage;
-    tensor->type = type;
-    tensor->shape = *shape;
-    tensor->strides = spyi_row_major(shape);
-    tensor->label = label ? spyi_strdup(label) : NULL;
-    spyi_tensor_measure(tensor);
-    return tensor;
-}
-
-// >>the public functions
-
-SPYI_FN const char *spyi_type_user_name(const spyi_type *type) {
-    const spyi_type *inner = type;
-    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    return inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
-}
-
-SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
-                                           const char *type, const char *function) {
-    if (!type) {
-        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
-        if ((int)dtype < 0 || dtype >= SPY_DTYPE_COUNT) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype",
-                      function, (int)dtype);
-            return NULL;
-        }
-        return spyi_type_scalar(device->types, dtype);
-    }
-    const spyi_type *found = spyi_type_parse(device->types, type);
-    if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
-    if (!found && module) {
-        spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
-        if (!object || object->device != device) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                      "%s: module is not a living module of this device", function);
-            return NULL;
-        }
-        found = spyi_module_type(module, type);
-    }
-    if (!found) {
-        spyi_near near_names;
-        spyi_text text = { NULL, 0, 0 };
-        memset(&near_names, 0, sizeof near_names);
-        near_names.wanted = type;
-        if (strlen(type) < 64) spyi_near_offer_builtin(&near_names);
-        spyi_near_text(&near_names, &text);
-        spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
-                  module
-                      ? "%s: type '%s' is not known to module '%s'%s"
-                      : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
-                  function, type, module ? module->name : "", spyi_text_str(&text));
-        spyi_text_free(&text);
-    } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
-        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
-                  "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
-                  "and structs of these)%s",
-                  function, type,
-                  spyi_type_is_pair(found) ? "; for a DifferentialPair, give a tensor with a gradient"
-                  : spyi_type_holds_pair(found)
-                      ? "; it holds a DifferentialPair: give its fields one by one, as a struct of tensors"
-                      : "");
-        found = NULL;
-    }
-    return found;
-}
-
-// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false: reported.
-static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
-                           spy_shape *shape, const spyi_type **type) {
-    *shape = desc->shape;
-    *type = NULL;
-    if (!desc->like) return true;
-    const spyi_object *like = spyi_as(desc->like, SPYI_KIND_TENSOR);
-    if (!like || like->device != device) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: desc.like is not a living tensor of this device", function);
-        return false;
-    }
-    if (shape->rank == 0) *shape = desc->like->shape;
-    if (!desc->type && desc->dtype == SPY_DTYPE_DEFAULT) *type = desc->like->type;
-    return true;
-}
-
-spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
-    const char *function = "spy_create_tensor";
-    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
-    spyi_context *ctx = &device->ctx;
-    spy_tensor *tensor = NULL;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_OK;
-    const spyi_type *type = NULL;
-    spy_shape shape;
-    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
-    if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-    else if (desc->shape.rank > SPY_MAX_RANK)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
-                  function, desc->shape.rank, SPY_MAX_RANK);
-    else if (desc->data && desc->zeroed)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected desc.data or desc.zeroed, got both",
-                  function);
-    else if (spyi_desc_like(device, desc, function, &shape, &type) && !type)
-        type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
-    if (type && !spyi_shape_holds(&shape, type)) {
-        status = spyi_fail_too_large(&shape, type, "desc.shape", &error);
-        spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
-        type = NULL;
-    }
-    if (type) {
-        uint64_t bytes = (uint64_t)spyi_shape_count(&shape) * spyi_type_host_stride(type);
-        if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
-            spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
-                      "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu", function,
-                      type->display, (unsigned long long)bytes, desc->data_size_bytes);
-        else if (!(tensor = spyi_tensor_make(device, type, &shape, desc->label, &error, &status)))
-            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
-    }
-    if (tensor && (desc->data || desc->zeroed)) {
-        status = desc->data ? spyi_tensor_upload(tensor, desc->data, &error)
-                            : spyi_tensor_repeat(tensor, NULL, &error);
-        if (status != SPY_OK) {
-            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
-            spyi_tensor_unlink(tensor);
-            spyi_tensor_free(tensor);
-            tensor = NULL;
-        }
-    }
-    if (tensor && (desc->with_grad || desc->grad_in || desc->grad_out) &&
-        !spyi_gradients_make(tensor, desc, function)) {
-        spyi_tensor_unlink(tensor);
-        spyi_tensor_free(tensor);
-        tensor = NULL;
-    }
-    spyi_text_free(&error);
-    spyi_leave(device);
-    return tensor;
-}
-
-void spy_retain_tensor(spy_tensor *tensor) {
-    spyi_object_retain(tensor, SPYI_KIND_TENSOR, "spy_retain_tensor");
-}
-
-void spy_release_tensor(spy_tensor *tensor) {
-    if (!tensor) return;
-    if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_object_release(&tensor->object);
-    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
-}
-
-SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
-                                       int64_t count) {
-    if (first >= 0 && count >= 0 && first <= tensor->element_count && count <= tensor->element_count - first)
-        return SPY_OK;
-    return spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
-                     "%s: expected a range within the tensor's %lld elements, got %lld from element %lld on",
-                     function, (long long)tensor->element_count, (long long)count, (long long)first);
-}
-
-SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
-                                       size_t size_bytes, spyi_text *error) {
-    size_t stride = spyi_type_host_stride(tensor->type);
-    uint64_t needed = (uint64_t)count * stride;
-    if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
-        if (count == tensor->element_count) {
-            spyi_text_add(error, "a tensor ");
-            spyi_shape_text(&tensor->shape, error);
-            spyi_text_add(error, " of %s has", tensor->type->display);
-        } else {
-            spyi_text_add(error, "%lld elements of %s have", (long long)count, tensor->type->display);
-        }
-        spyi_text_add(error, " %llu bytes in C's layout, size_bytes is %zu", (unsigned long long)needed,
-                      size_bytes);
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    if (data || !count) return SPY_OK;
-    spyi_text_add(error, "data is NULL");
-    return SPY_ERROR_INVALID_ARGUMENT;
-}
-
-// Elements range[0] .. range[0] + range[1], or all (NULL).
-static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
-                                       void *data, size_t size_bytes, bool upload) {
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    int64_t first = range ? range[0] : 0, count = range ? range[1] : tensor->element_count;
-    spy_status status = spyi_check_elements(tensor, function, first, count);
-    if (status == SPY_OK) {
-        status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
-        if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-        else if (!upload) {
-            spyi_print_deliver(device);
-            status = spyi_bounds_report(device, function);
-        }
-    }
-    spyi_leave(device);
-    return status;
-}
-
-spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
-    return spyi_tensor_transfer(tensor, "spy_tensor_read", NULL, data, size_bytes, false);
-}
-
-spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
-    return spyi_tensor_transfer(tensor, "spy_tensor_write", NULL, (void *)(uintptr_t)data, size_bytes, true);
-}
-
-spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
-                                 size_t size_bytes) {
-    const int64_t range[2] = { first, count };
-    return spyi_tensor_transfer(tensor, "spy_tensor_read_range", range, data, size_bytes, false);
-}
-
-spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
-                                  size_t size_bytes) {
-    const int64_t range[2] = { first, count };
-    return spyi_tensor_transfer(tensor, "spy_tensor_write_range", range, (void *)(uintptr_t)data, size_bytes,
-                                true);
-}
-
-spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
-    spy_tensor_info info;
-    memset(&info, 0, sizeof info);
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, "spy_get_tensor_info");
-        return info;
-    }
-    const spyi_type *type = tensor->type;
-    info.shape = tensor->shape;
-    info.strides = tensor->strides;
-    info.dtype = type->kind == SPYI_TYPE_SCALAR ? type->scalar : SPY_DTYPE_DEFAULT;
-    info.type = spyi_type_user_name(type);
-    info.element_count = tensor->element_count;
-    info.element_size_bytes = spyi_type_device_stride(type);
-    info.host_size_bytes = (size_t)tensor->element_count * spyi_type_host_stride(type);
-    info.offset_elements = (int64_t)(tensor->offset_bytes / info.element_size_bytes);
-    info.is_contiguous = tensor->contiguous;
-    return info;
-}
-
-// >>for backends
-
-SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
-                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
-    spyi_context *ctx = &device->ctx;
-    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
-    if (problem) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-        return NULL;
-    }
-    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: expected a desc with a valid shape and without data, like and zeroed", function);
-        return NULL;
-    }
-    const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
-    if (!type) return NULL;
-    if (!spyi_shape_holds(&desc->shape, type)) {
-        spyi_text error = { NULL, 0, 0 };
-        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
-                       &error);
-        return NULL;
-    }
-    uint64_t stride = spyi_type_device_stride(type);
-    uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
-    if (needed > size || offset % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
-                  "%s: the shape of %s needs %llu bytes at a multiple of %zu, got %llu at %llu", function,
-                  type->display, (unsigned long long)needed, type->device_align, (unsigned long long)size,
-                  (unsigned long long)offset);
-        return NULL;
-    }
-    spyi_storage *storage = spyi_pool_import(device, chunk);
-    spy_tensor *tensor = storage ? spyi_tensor_new(device) : NULL;
-    if (!tensor) {
-        spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-        return NULL;
-    }
-    storage->references++;
-    tensor->storage = storage;
-    tensor->type = type;
-    tensor->shape = desc->shape;
-    tensor->strides = spyi_row_major(&desc->shape);
-    tensor->offset_bytes = offset;
-    tensor->label = spyi_strdup(desc->label);
-    spyi_tensor_measure(tensor);
-    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) ||
-        spyi_gradients_make(tensor, desc, function))
-        return tensor;
-    spyi_tensor_unlink(tensor);
-    spyi_tensor_free(tensor);
-    return NULL;
-}
-
-SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
-                                  uint64_t *offset_bytes) {
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, function);
-        return false;
-    }
-    *chunk = tensor->storage->chunk;
-    *offset_bytes = tensor->storage->offset + tensor->offset_bytes;
-    return true;
-}
-
-// >>data/copy.c ---------------------------------------------------------------------------------------------
-
-// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where they lie.
-
-// >>fill
-
-#define SPYI_FILL_BYTES 65536u // uploaded at most; the device doubles it from there
-
-// All elements of a contiguous tensor from one element's device bytes: the GPU repeats 4 bytes by itself.
-static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
-    size_t stride = spyi_type_device_stride(t->type);
-    uint64_t grid = t->object.device->base->limits.fill_alignment;
-    char *word = (char *)pattern;
-    if (stride != 1 && stride != 2 && stride % 4) return false;
-    if (t->begin_bytes % grid || (t->end_bytes - t->begin_bytes) % grid) return false;
-    for (size_t i = 0; i < 4; i++) word[i] = element[i % stride];
-    for (size_t i = 4; i < stride; i++)
-        if (element[i] != element[i - 4]) return false;
-    return true;
-}
-
-static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
-    spy_device *device = t->object.device;
-    spyi_storage *storage = t->storage;
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
-                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                  device->backend->open_submit(device->gpu));
-    return status;
-}
-
-// The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
-static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, spyi_text *error) {
-    spy_device *device = t->object.device;
-    spyi_storage *storage = t->storage;
-    uint64_t begin = t->begin_bytes, end = begin + at + size;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
-                                              &storage->chunk, storage->offset + begin, size, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, storage, begin + at, end, true, submit);
-    spyi_note_use(device, storage, begin, begin + size, false, submit);
-    return status;
-}
-
-// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
-static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_text *error) {
-    size_t host_stride = spyi_type_host_stride(t->type);
-    uint64_t stride = spyi_type_device_stride(t->type), size = t->end_bytes - t->begin_bytes;
-    int64_t count = t->element_count;
-    if (t->contiguous && size > SPYI_FILL_BYTES)
-        count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
-    char *some = NULL;
-    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)spyi_malloc((size_t)count * host_stride);
-    if (!some) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    for (int64_t i = 0; i < count; i++) memcpy(some + (size_t)i * host_stride, element, host_stride);
-    spy_status status = spyi_tensor_move(t, 0, count, some, true, error);
-    free(some);
-    if (count == t->element_count) return status;
-    for (uint64_t done = (uint64_t)count * stride; done < size && status == SPY_OK;) {
-        uint64_t more = done < size - done ? done : size - done;
-        status = spyi_copy_within(t, done, more, error);
-        done += more;
-    }
-    return status;
-}
-
-// The tensor without what repeats its elements: stretched dimensions are written once.
-static spy_tensor spyi_without_repeats(const spy_tensor *t) {
-    spy_tensor once = *t;
-    for (uint32_t i = 0; i < once.shape.rank; i++)
-        if (once.strides.dims[i] == 0 && once.shape.dims[i] > 1) once.shape.dims[i] = 1;
-    spyi_tensor_measure(&once);
-    return once;
-}
-
-SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error) {
-    spy_tensor once = spyi_without_repeats(tensor), *t = &once;
-    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
-    if (t->element_count == 0) return SPY_OK;
-    char *host = (char *)spyi_calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
-    if (!host) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    if (element) memcpy(host, element, host_stride);
-    spyi_type_to_device(t->type, image, host, 1);
-    uint32_t pattern = 0;
-    spy_status status = t->contiguous && spyi_repeat_pattern(t, image, &pattern)
-                            ? spyi_fill_range(t, pattern, error)
-                            : spyi_fill_elements(t, host, error);
-    free(host);
-    return status;
-}
-
-// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
-static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
-    switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
-    case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: {
-        size_t size = spyi_scalar_size(type->scalar);
-        for (uint32_t i = 0; i < type->rows * type->columns; i++)
-            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
-        return true;
-    }
-    case SPYI_TYPE_ARRAY:
-        for (int64_t i = 0; i < type->count; i++)
-            if (!spyi_fill_scalars(type->element, value,
-                                   host + (size_t)i * spyi_type_host_stride(type->element)))
-                return false;
-        return true;
-    case SPYI_TYPE_STRUCT:
-        for (uint32_t i = 0; i < type->field_count; i++)
-            if (!spyi_fill_scalars(type->fields[i].type, value, host + type->fields[i].host_offset))
-                return false;
-        return true;
-    default: return false;
-    }
-}
-
-// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
-static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
-    *element = (char *)spyi_calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
-    if (!*element) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    if (spyi_fill_scalars(t->type, value, *element)) return SPY_OK;
-    spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
-    free(*element);
-    return SPY_ERROR_OUT_OF_RANGE;
-}
-
-SPYI_FN spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
-    char *element;
-    spy_status status = spyi_fill_element(t, value, &element, error);
-    if (status != SPY_OK) return status;
-    status = spyi_tensor_repeat(t, element, error);
-    free(element);
-    return status;
-}
-
-SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *t, double value, bool *repeats, uint32_t *pattern,
-                                     spyi_text *error) {
-    char *element;
-    spy_status status = spyi_fill_element(t, value, &element, error);
-    if (status != SPY_OK) return status;
-    char *image = element + spyi_type_host_stride(t->type);
-    spyi_type_to_device(t->type, image, element, 1);
-    *repeats = t->contiguous && spyi_repeat_pattern(t, image, pattern);
-    free(element);
-    return SPY_OK;
-}
-
-spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
-    const char *function = "spy_tensor_fill";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_leave(device);
-    return status;
-}
-
-spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes) {
-    const char *function = "spy_tensor_fill_data";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_OK;
-    if (!element)
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: element is NULL", function);
-    else if (size_bytes != spyi_type_host_stride(tensor->type))
-        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
-                           "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function,
-                           tensor->type->display, spyi_type_host_stride(tensor->type), size_bytes);
-    else {
-        status = spyi_tensor_repeat(tensor, element, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
-    spyi_leave(device);
-    return status;
-}
-
-// >>copy
-
-// Whether one is the other with other scalars at most: a conversion scalar by scalar is then meant.
-static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
-    if (a == b) return true;
-    if (a->kind != b->kind) return false;
-    switch (a->kind) {
-    case SPYI_TYPE_SCALAR: return true;
-    case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: return a->rows == b->rows && a->columns == b->columns;
-    case SPYI_TYPE_ARRAY: return a->count == b->count && spyi_types_alike(a->element, b->element);
-    default: return false;
-    }
-}
-
-static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
-                               spyi_text *error) {
-    char scratch[8];
-    size_t size = spyi_scalar_size(from_type), i = 0;
-    while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
-        i++;
-    size_t element = scalars / (size_t)to->element_count;
-    spyi_text_add(error, "element %zu of from, ", i / element);
-    spyi_scalar_text(from + i * size, from_type, error);
-    spyi_text_add(error, ", does not fit into %s", spy_dtype_name(to->type->scalar));
-}
-
-// Reads all of `from` before `to` is written, so they may overlap.
-static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_text *error) {
-    size_t count = (size_t)to->element_count;
-    size_t from_size = count * spyi_type_host_stride(from->type),
-           to_size = count * spyi_type_host_stride(to->type);
-    char *data = (char *)spyi_malloc(from_size), *converted = data;
-    if (data && from->type != to->type) converted = (char *)spyi_malloc(to_size);
-    spy_status status = SPY_OK;
-    if (!data || !converted) {
-        spyi_text_add(error, "out of host memory");
-        status = SPY_ERROR_OUT_OF_MEMORY;
-    }
-    if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
-    if (status == SPY_OK && converted != data) {
-        size_t scalars =
-            from_size / spyi_scalar_size(from->type->scalar); // all there is: C pads none of these
-        if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
-            spyi_report_misfit(data, from->type->scalar, to, scalars, error);
-            status = SPY_ERROR_OUT_OF_RANGE;
-        }
-    }
-    if (status == SPY_OK) status = spyi_tensor_upload(to, converted, error);
-    if (converted != data) free(converted);
-    free(data);
-    return status;
-}
-
-// Elements that lie next to each other in both, counted from the last dimension.
-static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
-    int64_t run = 1;
-    for (uint32_t i = a->shape.rank; i-- > 0;) {
-        if (a->shape.dims[i] != 1 && (a->strides.dims[i] != run || b->strides.dims[i] != run)) break;
-        run *= a->shape.dims[i];
-    }
-    return run;
-}
-
-// Run by run on the device. None meets another one, so that one barrier serves all.
-static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, spyi_text *error) {
-    spy_device *device = to->object.device;
-    spyi_storage *out = to->storage, *in = from->storage;
-    int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
-                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
-    spy_status status = SPY_OK;
-    for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
-        int64_t a = 0, b = 0, step = run;
-        for (uint32_t d = 0; d < to->shape.rank; d++) {
-            a += index[d] * to->strides.dims[d];
-            b += index[d] * from->strides.dims[d];
-        }
-        status = device->backend->copy(device->gpu, &out->chunk,
-                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
-                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
-                                       (uint64_t)(run * size), barrier && done == 0, error);
-        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
-            int64_t n = to->shape.dims[d], at = index[d] + step;
-            index[d] = at % n;
-            step = at / n;
-        }
-    }
-    spyi_barrier_done(device, barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
-    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
-    return status;
-}
-
-// One recorded copy costs the device about what 4 KiB through host memory cost; below 64 waiting costs more.
-static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
-    return runs <= 64 || run_bytes >= 4096;
-}
-
-static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
-    bool same_type = to->type == from->type;
-    if (to->element_count == 0) return SPY_OK;
-    if (spyi_tensors_meet(to, from)) {
-        if (same_type && to->offset_bytes == from->offset_bytes &&
-            memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
-            return SPY_OK; // to itself
-        return spyi_copy_through_host(to, from, error);
-    }
-    int64_t run = spyi_common_run(to, from), size = (int64_t)spyi_type_device_stride(to->type);
-    if (same_type && spyi_runs_pay(run * size, to->element_count / run))
-        return spyi_copy_runs(to, from, run, error);
-    return spyi_copy_through_host(to, from, error);
-}
-
-static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, spyi_text *error) {
-    if (!spyi_as(from, SPYI_KIND_TENSOR) || from->object.device != to->object.device) {
-        spyi_text_add(error, "from is not a living tensor of this device");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (to->shape.rank != from->shape.rank ||
-        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
-        spyi_text_add(error, "expected from to have the shape ");
-        spyi_shape_text(&to->shape, error);
-        spyi_text_add(error, " of to, got ");
-        spyi_shape_text(&from->shape, error);
-        spyi_text_add(error, "; spy_create_broadcast() stretches it, spy_create_reshape() cuts it anew");
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    if (!spyi_types_alike(to->type, from->type)) {
-        spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
-        return SPY_ERROR_TYPE_MISMATCH;
-    }
-    if (spyi_tensor_meets_itself(to)) {
-        spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
-                             "several times");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
-    return SPY_OK;
-}
-
-spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from) {
-    const char *function = "spy_tensor_copy";
-    spy_status entered = spyi_enter(to, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = to->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_copy(to, from, &error);
-    if (status == SPY_OK) status = spyi_copy(to, from, &error);
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_leave(device);
-    return status;
-}
-
-// >>where it lies
-
-uint64_t spy_tensor_address(spy_tensor *tensor) {
-    const char *function = "spy_tensor_address";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
-    spy_device *device = tensor->object.device;
-    const spyi_storage *storage = tensor->storage;
-    uint64_t address = 0;
-    if (storage->chunk.address) address = storage->chunk.address + storage->offset + tensor->offset_bytes;
-    else
-        spyi_fail(&device->ctx, SPY_ERROR_UNSUPPORTED,
-                  "%s: device '%s' has no pointers (SPY_FEATURE_POINTERS)", function,
-                  device->base->limits.info.name);
-    spyi_leave(device);
-    return address;
-}
-
-// >>data/view.c ---------------------------------------------------------------------------------------------
-
-// Views: tensors that share the storage of another one under other shapes and strides.
-
-SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
-    spy_device *device = parent->object.device;
-    spy_tensor *view = spyi_tensor_new(device);
-    if (!view) {
-        spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-        return NULL;
-    }
-    view->storage = parent->storage;
-    view->storage->references++;
-    view->type = parent->type;
-    view->shape = parent->shape;
-    view->strides = parent->strides;
-    view->offset_bytes = parent->offset_bytes;
-    spyi_gradients_inherit(view, parent);
-    return view;
-}
-
-// Checks that a view's elements lie within what the tensor itself sees, through its largest and smallest offset.
-static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, const spy_shape *strides,
-                           const spyi_type *type, const char *function) {
-    spyi_context *ctx = &parent->object.device->ctx;
-    int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
-    int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
-            end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
-    int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
-    int64_t longest =
-        SPYI_MOST_BYTES / stride_bytes; // no stride is longer, though no step of it is ever taken
-    bool empty = spyi_shape_count(&desc->shape) == 0;
-    bool inside = lowest >= -limit && lowest <= limit;
-    for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
-        int64_t n = desc->shape.dims[i], stride = strides->dims[i];
-        inside = stride >= -longest && stride <= longest;
-        if (n <= 1 || empty) continue;
-        inside = stride >= -limit && stride <= limit && (stride == 0 || n - 1 <= limit);
-        if (inside && stride > 0) highest += (n - 1) * stride;
-        if (inside && stride < 0) lowest += (n - 1) * stride;
-        inside = inside && lowest >= -limit && highest <= limit;
-    }
-    if (inside && first + lowest * stride_bytes >= begin && first + (highest + !empty) * stride_bytes <= end)
-        return true;
-    spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
-    spyi_shape_text(&desc->shape, &view);
-    spyi_shape_text(&parent->shape, &shape);
-    spyi_fail(
-        ctx, SPY_ERROR_OUT_OF_RANGE,
-        "%s: a view of shape %s of %s with these strides and offset %lld reaches beyond the tensor %s of %s",
-        function, spyi_text_str(&view), type->display, (long long)desc->offset_elements,
-        spyi_text_str(&shape), parent->type->display);
-    spyi_text_free(&view);
-    spyi_text_free(&shape);
-    return false;
-}
-
-spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
-    const char *function = "spy_create_view";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spyi_context *ctx = &device->ctx;
-    spy_tensor *view = NULL;
-    const spyi_type *type = NULL;
-    const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
-    if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    else if (problem) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-    else if (desc->shape.rank > SPY_MAX_RANK)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
-                  function, desc->shape.rank, SPY_MAX_RANK);
-    else if (desc->strides.rank && desc->strides.rank != desc->shape.rank)
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function,
-                  desc->shape.rank, desc->strides.rank);
-    else
-        type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function)
-                          : tensor->type;
-    if (type && tensor->offset_bytes % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
-                  (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
-        type = NULL;
-    }
-    if (type && !spyi_shape_holds(&desc->shape, type)) {
-        spyi_text error = { NULL, 0, 0 };
-        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
-                       &error);
-        type = NULL;
-    }
-    if (type) {
-        spy_shape strides = desc->strides.rank ? desc->strides : spyi_row_major(&desc->shape);
-        if (spyi_view_fits(tensor, desc, &strides, type, function)) view = spyi_view_new(tensor, function);
-        if (view) {
-            view->type = type;
-            view->shape = desc->shape;
-            view->strides = strides;
-            view->offset_bytes = (uint64_t)((int64_t)tensor->offset_bytes +
-                                            desc->offset_elements * (int64_t)spyi_type_device_stride(type));
-            spyi_tensor_measure(view);
-        }
-    }
-    spyi_leave(device);
-    return view;
-}
-
-spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
-    const char *function = "spy_create_broadcast";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    bool valid = shape.rank <= SPY_MAX_RANK && spyi_shape_holds(&shape, tensor->type);
-    bool fits = valid && shape.rank >= tensor->shape.rank;
-    uint32_t lead = fits ? shape.rank - tensor->shape.rank : 0;
-    for (uint32_t i = 0; fits && i < tensor->shape.rank; i++)
-        fits = tensor->shape.dims[i] == 1 || tensor->shape.dims[i] == shape.dims[lead + i];
-    if (!fits) {
-        spyi_text text = { NULL, 0, 0 };
-        spyi_shape_text(&tensor->shape, &text);
-        spyi_text_add(&text, " cannot be broadcast to ");
-        if (shape.rank > SPY_MAX_RANK) spyi_text_add(&text, "rank %u", shape.rank);
-        else if (!valid) (void)spyi_fail_too_large(&shape, tensor->type, "shape:", &text);
-        else spyi_shape_text(&shape, &text);
-        spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
-    } else {
-        view = spyi_view_new(tensor, function);
-    }
-    if (view) {
-        view->shape = shape;
-        memset(&view->strides, 0, sizeof view->strides);
-        view->strides.rank = shape.rank;
-        for (uint32_t i = 0; i < tensor->shape.rank; i++)
-            if (tensor->shape.dims[i] == shape.dims[lead + i])
-                view->strides.dims[lead + i] = tensor->strides.dims[i];
-        spyi_tensor_measure(view);
-    }
-    spyi_leave(device);
-    return view;
-}
-
-// >>indexing
-
-spy_index spy_index_at(int64_t index) {
-    spy_index item = { SPY_INDEX_AT, index, 0, 0 };
-    return item;
-}
-
-spy_index spy_index_range(int64_t start, int64_t stop, int64_t step) {
-    spy_index item = { SPY_INDEX_RANGE, start, stop, step };
-    return item;
-}
-
-spy_index spy_index_all(void) {
-    return spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, 1);
-}
-
-spy_index spy_index_rest(void) {
-    spy_index item = { SPY_INDEX_REST, 0, 0, 0 };
-    return item;
-}
-
-spy_index spy_index_new(void) {
-    spy_index item = { SPY_INDEX_NEW, 0, 0, 0 };
-    return item;
-}
-
-// What Python's slice(start, stop, step).indices(n) begins at and how many it has.
-// Source: docs.python.org, "Common sequence operations", notes 3 to 5.
-static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
-    int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
-            low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
-    if (start == SPY_INDEX_NONE) start = step < 0 ? high : low;
-    else if (start < 0) start = start < -n ? low : start + n;
-    else if (start > high) start = high;
-    if (stop == SPY_INDEX_NONE) stop = step < 0 ? low : high;
-    else if (stop < 0) stop = stop < -n ? low : stop + n;
-    else if (stop > high) stop = high;
-    *first = start;
-    if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
-    return stop < start ? (start - stop - 1) / -step + 1 : 0;
-}
-
-// The items meet the tensor: their number, indices, steps and the view's rank; else reported.
-static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
-    spyi_context *ctx = &tensor->object.device->ctx;
-    const spy_shape *shape = &tensor->shape;
-    uint32_t taken = 0, made = 0, rests = 0, dim = 0;
-    if (indices.count && !indices.items) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: indices has %zu items at NULL", function,
-                  indices.count);
-        return false;
-    }
-    for (size_t i = 0; i < indices.count; i++) {
-        spy_index_kind kind = indices.items[i].kind;
-        taken += kind == SPY_INDEX_AT || kind == SPY_INDEX_RANGE;
-        made += kind == SPY_INDEX_NEW;
-        rests += kind == SPY_INDEX_REST;
-    }
-    if (taken > shape->rank) {
-        spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
-                  "%s: too many indices: the tensor has %u dimensions, the list names %u", function,
-                  shape->rank, taken);
-        return false;
-    }
-    if (rests > 1) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: spy_index_rest() can stand for the remaining dimensions once, not %u times", function,
-                  rests);
-        return false;
-    }
-    uint32_t rank = shape->rank + made;
-    for (size_t i = 0; i < indices.count; i++) {
-        const spy_index *item = &indices.items[i];
-        int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
-        if (item->kind == SPY_INDEX_AT) {
-            rank--;
-            if (item->start < -n || item->start >= n) {
-                spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
-                          function, (long long)item->start, dim, (long long)n);
-                return false;
-            }
-        } else if (item->kind == SPY_INDEX_RANGE && item->step == 0) {
-            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: a step of 0 in dimension %u goes nowhere",
-                      function, dim);
-            return false;
-        } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
-            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                      "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
-                      (int)item->kind);
-            return false;
-        }
-        if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;
-        else if (item->kind != SPY_INDEX_NEW) dim++;
-    }
-    if (rank <= SPY_MAX_RANK) return true;
-    spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the view would have rank %u, at most %d are possible",
-              function, rank, SPY_MAX_RANK);
-    return false;
-}
-
-static void spyi_view_add_dim(spy_tensor *view, int64_t n, int64_t stride) {
-    view->shape.dims[view->shape.rank++] = n;
-    view->strides.dims[view->strides.rank++] = stride;
-}
-
-// The view of checked items: reads the tensor's dimensions from the first on and adds those of the view.
-static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_tensor *view) {
-    const spy_shape *shape = &tensor->shape, *strides = &tensor->strides;
-    int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
-    uint32_t dim = 0, taken = 0;
-    for (size_t i = 0; i < indices.count; i++)
-        taken += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
-    view->shape.rank = view->strides.rank = 0;
-    for (size_t i = 0; i < indices.count; i++) {
-        const spy_index *item = &indices.items[i];
-        if (item->kind == SPY_INDEX_NEW) {
-            spyi_view_add_dim(view, 1, 0);
-        } else if (item->kind == SPY_INDEX_REST) {
-            for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
-                spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
-        } else if (item->kind == SPY_INDEX_AT) {
-            at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
-            dim++;
-        } else {
-            int64_t first, count = spyi_slice_count(item, shape->dims[dim], &first);
-            int64_t stride = strides->dims[dim++];
-            if (count > 0) at += first * stride;
-            spyi_view_add_dim(view, count, count > 1 ? stride * item->step : stride);
-        }
-    }
-    for (; dim < shape->rank; dim++) spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
-    if (tensor->element_count > 0) view->offset_bytes += (uint64_t)(at * size);
-    spyi_tensor_measure(view);
-}
-
-static spy_tensor *spyi_create_indexed(spy_tensor *tensor, spy_indices indices, const char *function) {
-    spy_tensor *view = NULL;
-    if (spyi_check_indices(tensor, indices, function)) view = spyi_view_new(tensor, function);
-    if (view) spyi_view_index(tensor, indices, view);
-    return view;
-}
-
-spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices) {
-    const char *function = "spy_create_indexed";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_tensor *view = spyi_create_indexed(tensor, indices, function);
-    spyi_leave(tensor);
-    return view;
-}
-
-// One dimension by an item, the others whole.
-static spy_tensor *spyi_create_part(spy_tensor *tensor, uint32_t dim, spy_index item, const char *function) {
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_tensor *view = NULL;
-    spy_index items[SPY_MAX_RANK];
-    spy_indices indices = { items, (size_t)dim + 1 };
-    if (dim < tensor->shape.rank) {
-        for (uint32_t i = 0; i < dim; i++) items[i] = spy_index_all();
-        items[dim] = item;
-        view = spyi_create_indexed(tensor, indices, function);
-    } else {
-        spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
-                  "%s: dimension %u of a tensor of rank %u", function, dim, tensor->shape.rank);
-    }
-    spyi_leave(tensor);
-    return view;
-}
-
-spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
-    return spyi_create_part(tensor, dim, spy_index_range(start, stop, step), "spy_create_slice");
-}
-
-spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
-    return spyi_create_part(tensor, dim, spy_index_at(index), "spy_create_select");
-}
-
-// >>dimensions in another order, other storage
-
-spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
-    const char *function = "spy_create_transpose";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    uint32_t seen = 0;
-    bool valid = order.count == tensor->shape.rank;
-    for (uint32_t i = 0; valid && i < order.count; i++) {
-        valid = order.dims[i] >= 0 && (uint32_t)order.dims[i] < order.count && !(seen & 1u << order.dims[i]);
-        if (valid) seen |= 1u << order.dims[i];
-    }
-    if (!valid)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: order must name each of the %u dimensions once", function, tensor->shape.rank);
-    else view = spyi_view_new(tensor, function);
-    if (view) {
-        for (uint32_t i = 0; i < order.count; i++) {
-            view->shape.dims[i] = tensor->shape.dims[order.dims[i]];
-            view->strides.dims[i] = tensor->strides.dims[order.dims[i]];
-        }
-        spyi_tensor_measure(view);
-    }
-    spyi_leave(device);
-    return view;
-}
-
-static bool spyi_same_dims(const spy_shape *a, const spy_shape *b) {
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
-}
-
-spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
-    const char *function = "spy_tensor_point_to";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spy_status status = SPY_OK;
-    if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                           "%s: other is not a living tensor of this device", function);
-    } else if (tensor->type != other->type || !spyi_same_dims(&tensor->shape, &other->shape) ||
-               !spyi_same_dims(&tensor->strides, &other->strides)) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
-                           "%s: shape, strides and type of the two differ", function);
-    } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
-        other->storage->references++;
-        if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
-        tensor->storage = other->storage;
-        tensor->offset_bytes = other->offset_bytes;
-        tensor->serial = ++device->last_tensor_serial;
-        spyi_tensor_measure(tensor);
-        spyi_gradients_share(tensor, other);
-    }
-    spyi_leave(device);
-    return status;
-}
-
-// >>data/gradient.c -----------------------------------------------------------------------------------------
-
-// Gradients of tensors: making them, their types, and how views see them.
-
-// >>types
-
-SPYI_FN const spyi_type *spyi_differential(spyi_types *types, spyi_unit *unit, const spyi_type *type) {
-    switch (type->kind) {
-    case SPYI_TYPE_SCALAR:
-        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
-        return type->scalar >= SPY_FLOAT16 ? type : NULL;
-    case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_FLOAT16 ? type : NULL;
-    case SPYI_TYPE_ARRAY: {
-        const spyi_type *element = spyi_differential(types, unit, type->element);
-        return element ? spyi_type_array(types, element, type->count) : NULL;
-    }
-    case SPYI_TYPE_STRUCT: {
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "%s.Differential", type->name);
-        const spyi_type *found = unit ? spyi_unit_find_type(unit, spyi_text_str(&name)) : NULL;
-        spyi_text_free(&name);
-        return found && found->device_size && found->kind != SPYI_TYPE_OTHER ? found : NULL;
-    }
-    default: return NULL;
-    }
-}
-
-// Whether a gradient of `grad` elements belongs to values of `type`; a struct's own type is looked for when it is called.
-static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
-    if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
-    if (type->kind == SPYI_TYPE_ARRAY)
-        return grad->kind == SPYI_TYPE_ARRAY && grad->count == type->count &&
-               spyi_gradient_fits(type->element, grad->element);
-    return grad->kind == type->kind && grad->scalar >= SPY_FLOAT16 && grad->rows == type->rows &&
-           grad->columns == type->columns;
-}
-
-// >>making
-
-static spy_tensor *spyi_retained(spy_tensor *tensor) {
-    if (tensor) spyi_atomic_add(&tensor->object.references, 1);
-    return tensor;
-}
-
-static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char *function,
-                                const char *name) {
-    spyi_text text = { NULL, 0, 0 };
-    spy_status status = SPY_OK;
-    if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
-    } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
-        status = SPY_ERROR_SHAPE_MISMATCH;
-        spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);
-        spyi_shape_text(&tensor->shape, &text);
-        spyi_text_add(&text, ", got ");
-        spyi_shape_text(&grad->shape, &text);
-    } else if (!spyi_gradient_fits(tensor->type, grad->type)) {
-        status = SPY_ERROR_TYPE_MISMATCH;
-        spyi_text_add(&text, "desc.%s: expected a gradient of %s, got elements of %s", name,
-                      tensor->type->display, grad->type->display);
-    }
-    if (status == SPY_OK) return true;
-    spyi_fail_text(tensor->object.device, status, function, &text);
-    return false;
-}
-
-// The element type that a gradient made here has.
-static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
-                                           const char *function) {
-    spy_device *device = tensor->object.device;
-    spyi_object *module = spyi_as(desc->module, SPYI_KIND_MODULE);
-    const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
-    spy_module *asked = module && module->device == device ? desc->module : NULL;
-    spyi_outside outside;
-    if (asked) spyi_step_out(device, &outside, asked); // a struct's is asked of the compiler
-    const spyi_type *type = spyi_differential(device->types, asked ? asked->unit : NULL, tensor->type);
-    if (asked) spyi_step_in(device, &outside);
-    if (!type && like && like->grads[SPYI_GRAD_OUT]) type = like->grads[SPYI_GRAD_OUT]->type;
-    if (!type && tensor->type->kind == SPYI_TYPE_STRUCT)
-        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
-                  "%s: with_grad: %s has no gradients%s: a struct must be declared as %s : IDifferentiable",
-                  function, tensor->type->display, desc->module ? "" : " that are known without desc.module",
-                  tensor->type->display);
-    else if (!type)
-        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
-                  "%s: with_grad: expected elements of floats, got %s, which has no gradients", function,
-                  tensor->type->display);
-    return type;
-}
-
-SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function) {
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_OK;
-    if (desc->with_grad && (desc->grad_in || desc->grad_out)) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: expected desc.with_grad, or grad_in and grad_out, got both", function);
-        return false;
-    }
-    if (!desc->with_grad) {
-        if ((desc->grad_in && !spyi_check_gradient(tensor, desc->grad_in, function, "grad_in")) ||
-            (desc->grad_out && !spyi_check_gradient(tensor, desc->grad_out, function, "grad_out")))
-            return false;
-        tensor->grads[SPYI_GRAD_IN] = spyi_retained(desc->grad_in);
-        tensor->grads[SPYI_GRAD_OUT] = spyi_retained(desc->grad_out);
-        return true;
-    }
-    const spyi_type *type = spyi_gradient_type(tensor, desc, function);
-    if (!type) return false;
-    spy_tensor *grad = spyi_tensor_make(device, type, &tensor->shape, desc->label, &error, &status);
-    if (grad) {
-        tensor->grads[SPYI_GRAD_IN] = grad;
-        tensor->grads[SPYI_GRAD_OUT] = spyi_retained(grad);
-        status = spyi_tensor_repeat(grad, NULL, &error);
-    }
-    if (status == SPY_OK) return true;
-    spyi_fail_text(device, status, function, &error);
-    return false;
-}
-
-SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
-    for (int i = 0; i < 2; i++) {
-        if (tensor->grads[i]) spyi_object_release(&tensor->grads[i]->object);
-        tensor->grads[i] = NULL;
-    }
-}
-
-SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
-    spy_tensor *in = spyi_retained(from->grads[SPYI_GRAD_IN]),
-               *out = spyi_retained(from->grads[SPYI_GRAD_OUT]);
-    spyi_gradients_drop(tensor);
-    tensor->grads[SPYI_GRAD_IN] = in;
-    tensor->grads[SPYI_GRAD_OUT] = out;
-}
-
-// >>views
-
-// A gradient that lies as its tensor does can be seen through the same sizes and strides.
-static bool spyi_lies_alike(const spy_tensor *tensor, const spy_tensor *grad) {
-    return memcmp(&tensor->strides, &grad->strides, sizeof grad->strides) == 0 &&
-           spyi_type_device_stride(tensor->type) == spyi_type_device_stride(grad->type);
-}
-
-SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) {
-    for (int i = 0; i < 2; i++) {
-        const spy_tensor *grad = parent->grads[i];
-        if (!grad || !spyi_lies_alike(parent, grad)) continue;
-        view->grads[i] = spyi_retained(parent->grads[i]);
-        view->grad_shift[i] = (int64_t)grad->offset_bytes - (int64_t)parent->offset_bytes;
-        view->grad_type = parent->type;
-        view->grads_follow = true;
-    }
-}
-
-// NULL: the view's elements are of another type than those that the gradient belongs to, or memory ran out.
-static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
-    spy_tensor *from = view->grads[which];
-    const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
-    spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
-    if (!grad) return NULL;
-    grad->storage = from->storage;
-    grad->storage->references++;
-    grad->type = type;
-    grad->shape = view->shape;
-    grad->strides = view->strides;
-    grad->offset_bytes = (uint64_t)((int64_t)view->offset_bytes + view->grad_shift[which]);
-    spyi_tensor_measure(grad);
-    return grad;
-}
-
-SPYI_FN void spyi_gradients_follow(spy_tensor *view) {
-    spy_tensor *from[2] = { view->grads[0], view->grads[1] };
-    view->grads_follow = false;
-    for (int i = 0; i < 2; i++) {
-        if (!from[i]) continue;
-        view->grads[i] = i == 1 && from[1] == from[0] ? spyi_retained(view->grads[0])
-                                                      : spyi_gradient_view(view, i, view->grad_type);
-    }
-    for (int i = 0; i < 2; i++)
-        if (from[i]) spyi_object_release(&from[i]->object);
-}
-
-// >>the public functions
-
-static spy_tensor *spyi_get_gradient(spy_tensor *tensor, int which, const char *function) {
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_tensor *grad = tensor->grads[which];
-    spyi_leave(tensor);
-    return grad;
-}
-
-spy_tensor *spy_tensor_grad(spy_tensor *tensor) {
-    spy_tensor *grad = spyi_get_gradient(tensor, SPYI_GRAD_OUT, "spy_tensor_grad");
-    if (grad || !spyi_as(tensor, SPYI_KIND_TENSOR)) return grad;
-    return spyi_get_gradient(tensor, SPYI_GRAD_IN, "spy_tensor_grad");
-}
-
-spy_tensor *spy_tensor_grad_in(spy_tensor *tensor) {
-    return spyi_get_gradient(tensor, SPYI_GRAD_IN, "spy_tensor_grad_in");
-}
-
-spy_tensor *spy_tensor_grad_out(spy_tensor *tensor) {
-    return spyi_get_gradient(tensor, SPYI_GRAD_OUT, "spy_tensor_grad_out");
-}
-
-spy_status spy_tensor_zero_grad(spy_tensor *tensor) {
-    const char *function = "spy_tensor_zero_grad";
-    spy_status status = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (status != SPY_OK) return status;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    if (!tensor->grads[0] && !tensor->grads[1]) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "the tensor has no gradients; make it with desc.with_grad");
-    }
-    for (int i = 0; i < 2 && status == SPY_OK; i++)
-        if (tensor->grads[i] && (i == 0 || tensor->grads[1] != tensor->grads[0]))
-            status = spyi_tensor_repeat(tensor->grads[i], NULL, &error);
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_leave(device);
-    return status;
-}
-
-spy_tensor *spy_create_detached(spy_tensor *tensor) {
-    const char *function = "spy_create_detached";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_tensor *view = spyi_view_new(tensor, function);
-    if (view) {
-        view->grads_follow = false;
-        spyi_gradients_drop(view);
-        spyi_tensor_measure(view);
-    }
-    spyi_leave(tensor);
-    return view;
-}
-
-spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
-                                spy_module *module) {
-    const char *function = "spy_create_attached";
-    spy_tensor_desc desc;
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.module = module;
-    desc.like = tensor;
-    desc.with_grad = !grad_in && !grad_out;
-    desc.grad_in = grad_in;
-    desc.grad_out = grad_out;
-    spy_tensor *view = spyi_view_new(tensor, function);
-    if (view) {
-        view->grads_follow = false;
-        spyi_gradients_drop(view);
-        spyi_tensor_measure(view);
-        if (!spyi_gradients_make(view, &desc, function)) {
-            spyi_object_release(&view->object);
-            view = NULL;
-        }
-    }
-    spyi_leave(tensor);
-    return view;
-}
-
-// >>data/reshape.c ------------------------------------------------------------------------------------------
-
-// Views under other sizes or other element types: the same bytes in the same order, never a copy.
-
-// >>reshape
-
-// desc's sizes with -1 replaced; false: reported.
-static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
-    spyi_context *ctx = &tensor->object.device->ctx;
-    spy_shape known = *shape;
-    uint32_t open = SPY_MAX_RANK, opens = 0;
-    for (uint32_t i = 0; i < shape->rank && shape->rank <= SPY_MAX_RANK; i++) {
-        if (shape->dims[i] != -1) continue;
-        known.dims[i] = 1;
-        open = i;
-        opens++;
-    }
-    int64_t count = shape->rank <= SPY_MAX_RANK ? spyi_shape_count(&known) : -1;
-    if (count < 0 || opens > 1) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most", function,
-                  SPY_MAX_RANK);
-        return false;
-    }
-    bool fits = opens && count > 0 ? tensor->element_count % count == 0 : count == tensor->element_count;
-    if (fits && opens && count > 0) shape->dims[open] = tensor->element_count / count;
-    if (fits && (!opens || count > 0)) return true;
-    spyi_text text = { NULL, 0, 0 };
-    spyi_shape_text(shape, &text);
-    spyi_text_add(&text, " cannot hold the %lld elements of the tensor ", (long long)tensor->element_count);
-    spyi_shape_text(&tensor->shape, &text);
-    spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape %s%s", function, spyi_text_str(&text),
-              fits ? ": -1 could be anything" : "");
-    spyi_text_free(&text);
-    return false;
-}
-
-// Strides that walk the tensor's elements in their order under another shape. Groups of dimensions with equal products
-// are matched from the first on; within a group the tensor's must follow each other in memory. Returns the tensor's
-// dimension that does not follow its right neighbour; -1: all is well.
-// Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
-static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
-    uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions but those of size 1
-    for (uint32_t i = 0; i < t->shape.rank; i++)
-        if (t->shape.dims[i] != 1) from[rank++] = i;
-    uint32_t i = 0, j = 0;
-    while (i < rank && j < shape->rank) {
-        uint32_t i_end = i + 1, j_end = j + 1;
-        int64_t had = t->shape.dims[from[i]], got = shape->dims[j];
-        while (had != got) {
-            if (got < had) got *= shape->dims[j_end++];
-            else had *= t->shape.dims[from[i_end++]];
-        }
-        for (uint32_t k = i; k + 1 < i_end; k++)
-            if (t->strides.dims[from[k]] != t->shape.dims[from[k + 1]] * t->strides.dims[from[k + 1]])
-                return (int)from[k];
-        int64_t step = t->strides.dims[from[i_end - 1]];
-        for (uint32_t k = j_end; k-- > j; step *= shape->dims[k]) strides->dims[k] = step;
-        i = i_end;
-        j = j_end;
-    }
-    return -1; // sizes of 1 that are left keep the strides they came with
-}
-
-spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
-    const char *function = "spy_create_reshape";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    if (spyi_reshape_sizes(tensor, &shape, function)) {
-        spy_shape strides = spyi_row_major(&shape);
-        int apart = -1;
-        if (!tensor->contiguous) apart = spyi_reshape_strides(tensor, &shape, &strides);
-        if (apart >= 0) {
-            spyi_text text = { NULL, 0, 0 };
-            spyi_shape_text(&tensor->shape, &text);
-            spyi_text_add(&text, " with strides ");
-            spyi_shape_text(&tensor->strides, &text);
-            spyi_text_add(&text, " cannot be seen as ");
-            spyi_shape_text(&shape, &text);
-            spyi_text_add(&text,
-                          " without a copy: dimension %d and what follows it do not lie one behind the other "
-                          "in memory; "
-                          "spy_tensor_copy() to a tensor made with desc.like helps",
-                          apart);
-            spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
-        } else {
-            view = spyi_view_new(tensor, function);
-        }
-        if (view) {
-            view->shape = shape;
-            view->strides = strides;
-            spyi_tensor_measure(view);
-        }
-    }
-    spyi_leave(device);
-    return view;
-}
-
-// >>other element types
-
-// Turns the strides of a view to elements of another size; the last dimension is left out. -1: all can be; else
-// the dimension that cannot.
-static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
-    for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
-        int64_t bytes = view->strides.dims[i] * from_size;
-        if (bytes % to_size && view->shape.dims[i] > 1) return (int)i;
-        view->strides.dims[i] = bytes / to_size;
-    }
-    return -1;
-}
-
-// Why the tensor cannot be seen as elements of `type`; nothing when it can. Fills the view's shape and strides.
-static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
-    int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
-            to = (int64_t)spyi_type_device_stride(type);
-    uint32_t rank = tensor->shape.rank;
-    if (tensor->offset_bytes % type->device_align) {
-        spyi_text_add(why, "the tensor begins at byte %llu of its storage, %s needs a multiple of %zu",
-                      (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
-        return;
-    }
-    if (from == to) return;
-    if (rank == 0) {
-        spyi_text_add(
-            why,
-            "%s has %lld bytes on the device, %s has %lld: a single element can only be seen as one of "
-            "the same size",
-            tensor->type->display, (long long)from, type->display, (long long)to);
-        return;
-    }
-    int64_t n = tensor->shape.dims[rank - 1], *last = &view->strides.dims[rank - 1];
-    if (n > 1 && *last != 1) {
-        spyi_text_add(
-            why,
-            "%s has %lld bytes on the device, %s has %lld: the last dimension would be cut anew, but its "
-            "elements lie %lld apart",
-            tensor->type->display, (long long)from, type->display, (long long)to, (long long)*last);
-        return;
-    }
-    if (n * from % to) {
-        spyi_text_add(
-            why, "the last dimension has %lld elements of %lld bytes (%s), which is no multiple of %s's %lld",
-            (long long)n, (long long)from, tensor->type->display, type->display, (long long)to);
-        return;
-    }
-    int apart = spyi_scale_strides(view, from, to);
-    if (apart >= 0)
-        spyi_text_add(why, "the rows of dimension %d lie %lld bytes apart, which is no multiple of %s's %lld",
-                      apart, (long long)(tensor->strides.dims[apart] * from), type->display, (long long)to);
-    view->shape.dims[rank - 1] = n * from / to;
-    *last = 1;
-}
-
-spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_module *module) {
-    const char *function = "spy_create_view_as";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    const spyi_type *type = NULL;
-    if (!type_name)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a type's name, got NULL", function);
-    else type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name, function);
-    if (type) {
-        spyi_text why = { NULL, 0, 0 };
-        spy_tensor seen = *tensor;
-        uint32_t failed = spyi_failed_allocations();
-        spyi_retype(tensor, type, &seen, &why);
-        spy_status status =
-            spyi_check_allocations(failed, why.size ? SPY_ERROR_SHAPE_MISMATCH : SPY_OK, &why);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &why);
-        else view = spyi_view_new(tensor, function);
-        if (view) {
-            view->type = type;
-            view->shape = seen.shape;
-            view->strides = seen.strides;
-            spyi_tensor_measure(view);
-        }
-    }
-    spyi_leave(device);
-    return view;
-}
-
-// >>flat: the scalars of each element as further dimensions
-
-// Walks the scalars of a struct: all must be of one dtype and lie one scalar apart.
-typedef struct spyi_flat_walk {
-    const spyi_type *scalar; // of the first one; NULL: none yet
-    spyi_text first;         // its path
-    spyi_text path;
-    size_t next;   // device offset where the next one must lie
-    int64_t count; // so far
-    spyi_text why; // it cannot be
-} spyi_flat_walk;
-
-static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_walk *w) {
-    size_t size = w->path.size;
-    if (w->why.size) return;
-    if (type->kind == SPYI_TYPE_STRUCT) {
-        for (uint32_t i = 0; i < type->field_count; i++) {
-            const spyi_field *field = &type->fields[i];
-            spyi_text_add(&w->path, size ? ".%s" : "%s", field->name);
-            spyi_flat_scalars(field->type, offset + field->device_offset, w);
-            w->path.size = size;
-            if (w->path.data) w->path.data[size] = 0;
-        }
-    } else if (type->element) { // the parts of vectors, matrices and arrays are alike
-        int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
-                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
-                                                     : (int64_t)type->columns;
-        for (int64_t i = 0; i < n && !w->why.size; i++)
-            spyi_flat_scalars(type->element, offset + (size_t)i * spyi_type_device_stride(type->element), w);
-    } else {
-        if (!w->scalar) {
-            w->scalar = type;
-            spyi_text_add(&w->first, "%s", spyi_text_str(&w->path));
-        }
-        if (type->scalar != w->scalar->scalar)
-            spyi_text_add(&w->why, "field '%s' is %s and field '%s' is %s: scalars of one type are needed",
-                          spyi_text_str(&w->first), w->scalar->display, spyi_text_str(&w->path),
-                          type->display);
-        else if (offset != w->next)
-            spyi_text_add(&w->why, "field '%s' lies at byte %zu on the device, with a gap before it",
-                          spyi_text_str(&w->path), offset);
-        w->next = offset + type->device_size;
-        w->count++;
-    }
-}
-
-// Appends the dimensions of one element, strides in bytes, and gives its scalar type; NULL: `why` says.
-static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
-                                     spyi_text *why) {
-    while (type->element || type->kind == SPYI_TYPE_STRUCT) {
-        int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
-                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
-                                                     : (int64_t)type->columns;
-        const spyi_type *part = type->element;
-        if (!part) {
-            spyi_flat_walk walk;
-            uint32_t failed = spyi_failed_allocations();
-            memset(&walk, 0, sizeof walk);
-            spyi_flat_scalars(type, 0, &walk);
-            part = walk.scalar;
-            n = walk.count;
-            spyi_text_add(why, "%s", spyi_text_str(&walk.why));
-            spyi_text_free(&walk.first);
-            spyi_text_free(&walk.path);
-            spyi_text_free(&walk.why);
-            if (why->size || spyi_failed_allocations() != failed) return NULL;
-        }
-        if (shape->rank == SPY_MAX_RANK) {
-            spyi_text_add(why, "the view would have a rank above %d", SPY_MAX_RANK);
-            return NULL;
-        }
-        shape->dims[shape->rank++] = n;
-        strides->dims[strides->rank++] = (int64_t)spyi_type_device_stride(part);
-        type = part;
-    }
-    return type;
-}
-
-spy_tensor *spy_create_flat_view(spy_tensor *tensor) {
-    const char *function = "spy_create_flat_view";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    spyi_text why = { NULL, 0, 0 };
-    spy_shape shape = tensor->shape, strides = tensor->strides;
-    int64_t element = (int64_t)spyi_type_device_stride(tensor->type);
-    for (uint32_t i = 0; i < strides.rank; i++) strides.dims[i] *= element;
-    const spyi_type *scalar = spyi_flatten(tensor->type, &shape, &strides, &why);
-    if (scalar) {
-        view = spyi_view_new(tensor, function);
-    } else {
-        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH, "%s: %s: %s", function, tensor->type->display,
-                  spyi_text_str(&why));
-    }
-    if (view) {
-        view->type = device->scalars[scalar->scalar];
-        view->shape = shape;
-        view->strides = strides;
-        for (uint32_t i = 0; i < strides.rank; i++) view->strides.dims[i] /= (int64_t)scalar->device_size;
-        spyi_tensor_measure(view);
-    }
-    spyi_text_free(&why);
-    spyi_leave(device);
-    return view;
-}
-
-// >>data/print.c --------------------------------------------------------------------------------------------
-
-// A tensor's contents as text, in the form of numpy's array2string: brackets, columns of one width, the edges of large ones.
-//
-// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3, linewidth 75)
-// and the output of numpy 2.4, which tests/unit/test_print.c quotes.
-
-#define SPYI_PRINT_THRESHOLD 1000.0 // scalars
-enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
-
-// >>digits of floats
-
-typedef struct spyi_digits {
-    char digits[24]; // decimal, without the final zeros; "0" for 0
-    int count;
-    int exponent; // of the first digit
-    bool negative;
-} spyi_digits;
-
-// `value`, finite, to 1 + `places` digits. printf may write another decimal point than '.': only its digits count.
-static spyi_digits spyi_digits_of(double value, int places) {
-    spyi_digits d;
-    char text[48];
-    const char *at = text;
-    memset(&d, 0, sizeof d);
-    snprintf(text, sizeof text, "%.*e", places, value);
-    if (*at == '-') {
-        d.negative = true;
-        at++;
-    }
-    for (; *at && *at != 'e'; at++)
-        if (*at >= '0' && *at <= '9') d.digits[d.count++] = *at;
-    d.exponent = *at == 'e' ? atoi(at + 1) : 0;
-    while (d.count > 1 && d.digits[d.count - 1] == '0') d.digits[--d.count] = 0;
-    return d;
-}
-
-static double spyi_float_value(const void *scalar, spy_dtype dtype) {
-    double value = 0;
-    spyi_convert_scalars(&value, SPY_FLOAT64, scalar, dtype, 1);
-    return value;
-}
-
-// The fewest places that tell a value from all others of its type.
-static int spyi_shortest_places(double value, spy_dtype dtype) {
-    for (int places = 0; places < 16; places++) {
-        char text[48];
-        snprintf(text, sizeof text, "%.*e", places, value);
-        if (dtype == SPY_FLOAT64 && strtod(text, NULL) == value) return places;
-        if (dtype == SPY_FLOAT32 && strtof(text, NULL) == (float)value) return places;
-        if (dtype == SPY_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
-            return places;
-    }
-    return 16;
-}
-
-static bool spyi_print_is_finite(double value) {
-    return value - value == 0;
-}
-
-SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out) {
-    int64_t i = 0;
-    uint64_t u = 0;
-    if (dtype == SPY_BOOL) {
-        spyi_text_add(out, *(const char *)scalar ? "True" : "False");
-    } else if (dtype >= SPY_FLOAT16) {
-        double value = spyi_float_value(scalar, dtype);
-        if (value != value) spyi_text_add(out, "nan");
-        else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
-        else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
-    } else if (spyi_convert_scalars(&i, SPY_INT64, scalar, dtype, 1)) {
-        spyi_text_add(out, "%lld", (long long)i);
-    } else {
-        spyi_convert_scalars(&u, SPY_UINT64, scalar, dtype, 1);
-        spyi_text_add(out, "%llu", (unsigned long long)u);
-    }
-}
-
-// >>columns: scalars that are written alike; one for a tensor of scalars, one for each scalar field of a struct
-
-typedef struct spyi_column {
-    size_t width;                // of integers and bools, or of a float's whole text
-    int left, right;             // characters before and behind the point
-    int places, exponent_digits; // with an exponent
-    bool with_exponent;
-    bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
-    double smallest, largest; // of the finite ones but 0, without their sign; largest 0: there is none
-} spyi_column;
-
-static bool spyi_print_is_float(spy_dtype dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
-}
-
-// First reading: what there is.
-static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    if (!spyi_print_is_float(dtype)) {
-        spyi_text text = { NULL, 0, 0 };
-        spyi_scalar_text(scalar, dtype, &text);
-        if (text.size > c->width) c->width = text.size;
-        spyi_text_free(&text);
-        return;
-    }
-    double value = spyi_float_value(scalar, dtype), size = value < 0 ? -value : value;
-    if (!spyi_print_is_finite(value)) {
-        c->any_other = true;
-        c->any_negative_infinity = c->any_negative_infinity || value < 0;
-        return;
-    }
-    c->any_finite = true;
-    if (size == 0) return;
-    if (c->largest == 0 || size < c->smallest) c->smallest = size;
-    if (size > c->largest) c->largest = size;
-}
-
-static double spyi_print_round(double value, spy_dtype dtype) {
-    if (dtype == SPY_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
-    return dtype == SPY_FLOAT32 ? (double)(float)value : value;
-}
-
-// Numbers are compared as the type rounds them.
-static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
-    if (c->largest == 0) return;
-    double most = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
-    double ratio = spyi_print_round(c->largest / c->smallest, dtype);
-    c->with_exponent = c->largest >= most || c->smallest < spyi_print_round(1e-4, dtype) || ratio > 1000;
-}
-
-static spyi_digits spyi_column_digits(const spyi_column *c, double value, spy_dtype dtype) {
-    spyi_digits d = spyi_digits_of(value, spyi_shortest_places(value, dtype));
-    int most = c->with_exponent ? SPYI_PRINT_PRECISION : d.exponent + SPYI_PRINT_PRECISION;
-    return d.count - 1 > most ? spyi_digits_of(value, most) : d;
-}
-
-static int spyi_exponent_digits(int exponent) {
-    return exponent <= -100 || exponent >= 100 ? 3 : 2;
-}
-
-static int spyi_print_max(int a, int b) {
-    return a > b ? a : b;
-}
-
-// Second reading: how many characters they need.
-static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
-    if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
-    spyi_digits d = spyi_column_digits(c, value, dtype);
-    int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
-    c->left = spyi_print_max(c->left, whole + d.negative);
-    if (c->with_exponent) {
-        c->places = spyi_print_max(c->places, d.count - 1);
-        c->exponent_digits = spyi_print_max(c->exponent_digits, spyi_exponent_digits(d.exponent));
-    } else {
-        c->right = spyi_print_max(c->right, d.count - 1 - d.exponent);
-    }
-}
-
-static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
-    if (dtype == SPY_BOOL && !alone) c->width = 5; // "False", and as much for "True"
-    if (!spyi_print_is_float(dtype)) return;
-    if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
-    int width = c->left + 1 + c->right;
-    if (c->any_other) width = spyi_print_max(width, c->any_negative_infinity ? 4 : 3);
-    c->width = (size_t)width;
-    c->left = width - 1 - c->right;
-}
-
-static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtype, spyi_text *out) {
-    if (!spyi_print_is_finite(value)) {
-        spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
-        return;
-    }
-    // Places that a value does not need are filled with its next digits behind a shorter mantissa, else with blanks.
-    spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
-    int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
-    int first = c->with_exponent ? 0 : d.exponent; // the digit that is the ones' place
-    spyi_text_add(out, "%*s", c->left - whole, d.negative ? "-" : "");
-    for (int i = first - whole + 1; i <= first; i++)
-        spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
-    spyi_text_add(out, ".");
-    int places = c->with_exponent ? c->places : spyi_print_max(d.count - 1 - first, 0);
-    for (int i = first + 1; i <= first + places; i++)
-        spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
-    if (c->with_exponent)
-        spyi_text_add(out, "e%c%0*d", d.exponent < 0 ? '-' : '+', c->exponent_digits,
-                      d.exponent < 0 ? -d.exponent : d.exponent);
-    else spyi_text_add(out, "%*s", c->right - places, "");
-}
-
-static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype dtype, spyi_text *out) {
-    if (spyi_print_is_float(dtype)) {
-        spyi_column_float(c, spyi_float_value(scalar, dtype), dtype, out);
-        return;
-    }
-    spyi_text text = { NULL, 0, 0 };
-    spyi_scalar_text(scalar, dtype, &text);
-    spyi_text_add(out, "%*s", (int)c->width, spyi_text_str(&text));
-    spyi_text_free(&text);
-}
-
-// >>walking what is shown: the tensor's dimensions, then those of vectors, matrices and arrays in its elements
-
-typedef struct spyi_printer {
-    const spy_tensor *tensor;
-    spyi_column *columns;
-    bool cut; // only the edges of long dimensions
-    spyi_text out;
-} spyi_printer;
-
-// A place in the data: the next dimension of the tensor (its rank: inside an element), what is there, its bytes.
-typedef struct spyi_spot {
-    uint32_t dim;
-    const spyi_type *type;
-    const char *at;
-    uint32_t column;
-} spyi_spot;
-
-static int64_t spyi_shown(const spyi_printer *p, int64_t n) {
-    return p->cut && n > 2 * SPYI_PRINT_EDGE ? 2 * SPYI_PRINT_EDGE : n;
-}
-
-static int64_t spyi_type_length(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_ARRAY    ? type->count
-           : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
-                                            : (int64_t)type->columns;
-}
-
-// Dimensions that are left at a spot; 0: a scalar or a struct.
-static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
-    uint32_t rank = p->tensor->shape.rank - s->dim;
-    for (const spyi_type *t = s->type; t->element; t = t->element) rank++;
-    return rank;
-}
-
-static int64_t spyi_spot_length(const spyi_printer *p, const spyi_spot *s) {
-    return s->dim < p->tensor->shape.rank ? p->tensor->shape.dims[s->dim] : spyi_type_length(s->type);
-}
-
-// Shown item `i` of the spot's next dimension. Of the tensor's dimensions the data holds shown items alone.
-static spyi_spot spyi_spot_item(const spyi_printer *p, const spyi_spot *s, int64_t i) {
-    spyi_spot item = *s;
-    size_t step;
-    if (s->dim < p->tensor->shape.rank) {
-        step = spyi_type_host_stride(s->type);
-        for (uint32_t d = s->dim + 1; d < p->tensor->shape.rank; d++)
-            step *= (size_t)spyi_shown(p, p->tensor->shape.dims[d]);
-        item.dim++;
-    } else {
-        int64_t n = spyi_type_length(s->type);
-        if (spyi_shown(p, n) < n && i >= SPYI_PRINT_EDGE) i += n - 2 * SPYI_PRINT_EDGE;
-        item.type = s->type->element;
-        step = spyi_type_host_stride(item.type);
-    }
-    item.at += (size_t)i * step;
-    return item;
-}
-
-static uint32_t spyi_column_count(const spyi_type *type) {
-    uint32_t count = 0;
-    while (type->element) type = type->element;
-    if (type->kind != SPYI_TYPE_STRUCT) return 1;
-    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_column_count(type->fields[i].type);
-    return count;
-}
-
-static spyi_spot spyi_spot_field(const spyi_spot *s, uint32_t i) {
-    spyi_spot field = *s;
-    for (uint32_t k = 0; k < i; k++) field.column += spyi_column_count(s->type->fields[k].type);
-    field.type = s->type->fields[i].type;
-    field.at += s->type->fields[i].host_offset;
-    return field;
-}
-
-static void spyi_spot_scan(spyi_printer *p, const spyi_spot *s, bool measure) {
-    if (spyi_spot_rank(p, s) > 0) {
-        int64_t shown = spyi_shown(p, spyi_spot_length(p, s));
-        for (int64_t i = 0; i < shown; i++) {
-            spyi_spot item = spyi_spot_item(p, s, i);
-            spyi_spot_scan(p, &item, measure);
-        }
-    } else if (s->type->kind == SPYI_TYPE_STRUCT) {
-        for (uint32_t i = 0; i < s->type->field_count; i++) {
-            spyi_spot field = spyi_spot_field(s, i);
-            spyi_spot_scan(p, &field, measure);
-        }
-    } else if (measure) {
-        spyi_column_measure(&p->columns[s->column], s->at, s->type->scalar);
-    } else {
-        spyi_column_see(&p->columns[s->column], s->at, s->type->scalar);
-    }
-}
-
-// Between the readings (see, choose, measure, finish): each column with its type.
-static void spyi_columns_step(spyi_printer *p, const spyi_type *type, uint32_t column, bool finish) {
-    bool alone = p->tensor->shape.rank == 0 && !p->tensor->type->element;
-    while (type->element) type = type->element;
-    if (type->kind != SPYI_TYPE_STRUCT) {
-        if (finish) spyi_column_finish(&p->columns[column], type->scalar, alone);
-        else spyi_column_choose(&p->columns[column], type->scalar);
-        return;
-    }
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        spyi_columns_step(p, type->fields[i].type, column, finish);
-        column += spyi_column_count(type->fields[i].type);
-    }
-}
-
-// >>the text
-
-// A scalar, a struct, or an array in a struct, on one line.
-static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text *out) {
-    if (spyi_spot_rank(p, s) > 0) {
-        int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
-        spyi_text_add(out, "[");
-        for (int64_t i = 0; i < shown; i++) {
-            spyi_spot item = spyi_spot_item(p, s, i);
-            spyi_text_add(out, shown < n && i == SPYI_PRINT_EDGE ? " ... " : i ? " " : "");
-            spyi_spot_word(p, &item, out);
-        }
-        spyi_text_add(out, "]");
-    } else if (s->type->kind == SPYI_TYPE_STRUCT) {
-        spyi_text_add(out, "{");
-        for (uint32_t i = 0; i < s->type->field_count; i++) {
-            spyi_spot field = spyi_spot_field(s, i);
-            spyi_text_add(out, "%s%s: ", i ? ", " : "", s->type->fields[i].name);
-            spyi_spot_word(p, &field, out);
-        }
-        spyi_text_add(out, "}");
-    } else {
-        spyi_column_text(&p->columns[s->column], s->at, s->type->scalar, out);
-    }
-}
-
-// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for brackets. *line counts its characters.
-static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size_t indent, size_t width,
-                            size_t *line) {
-    if (*line + size > width && *line > indent) {
-        while (p->out.size && p->out.data[p->out.size - 1] == ' ') p->out.data[--p->out.size] = 0;
-        spyi_text_add(&p->out, "\n%*s", (int)indent, "");
-        *line = indent;
-    }
-    spyi_text_add_n(&p->out, word, size);
-    *line += size;
-}
-
-static void spyi_print_row(spyi_printer *p, const spyi_spot *s, size_t depth) {
-    size_t indent = depth + 1, width = SPYI_PRINT_WIDTH - depth - 1, line = indent;
-    int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
-    spyi_text word = { NULL, 0, 0 };
-    for (int64_t i = 0; i < shown; i++) {
-        spyi_spot item = spyi_spot_item(p, s, i);
-        if (shown < n && i == SPYI_PRINT_EDGE) {
-            spyi_print_word(p, "...", 3, indent, width, &line);
-            spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
-        }
-        spyi_text_clear(&word);
-        spyi_spot_word(p, &item, &word);
-        spyi_print_word(p, spyi_text_str(&word), word.size, indent, width, &line);
-        if (i + 1 < shown) spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
-    }
-    spyi_text_free(&word);
-}
-
-static void spyi_print_spot(spyi_printer *p, const spyi_spot *s, size_t depth) {
-    uint32_t rank = spyi_spot_rank(p, s);
-    if (rank == 0) {
-        spyi_spot_word(p, s, &p->out);
-        return;
-    }
-    int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
-    spyi_text_add(&p->out, "[");
-    if (rank == 1) spyi_print_row(p, s, depth);
-    for (int64_t i = 0; i < shown && rank > 1; i++) {
-        spyi_spot item = spyi_spot_item(p, s, i);
-        bool gap = shown < n && i == SPYI_PRINT_EDGE;
-        for (int again = 0; again < 1 + gap && i > 0; again++) {
-            for (uint32_t k = 1; k < rank; k++) spyi_text_add(&p->out, "\n");
-            spyi_text_add(&p->out, "%*s%s", (int)depth + 1, "", again < gap ? "..." : "");
-        }
-        spyi_print_spot(p, &item, depth + 1);
-    }
-    spyi_text_add(&p->out, "]");
-}
-
-// >>the data: the shown elements, packed
-
-static double spyi_scalar_count(const spyi_type *type) {
-    double count = 1;
-    for (; type->element; type = type->element) count *= (double)spyi_type_length(type);
-    if (type->kind != SPYI_TYPE_STRUCT) return count;
-    double fields = 0;
-    for (uint32_t i = 0; i < type->field_count; i++) fields += spyi_scalar_count(type->fields[i].type);
-    return count * fields;
-}
-
-// A long dimension becomes two: two edges, and the items of an edge.
-static spyi_box spyi_shown_box(const spyi_printer *p) {
-    const spy_shape *shape = &p->tensor->shape, *strides = &p->tensor->strides;
-    spyi_box box;
-    memset(&box, 0, sizeof box);
-    for (uint32_t d = 0; d < shape->rank; d++) {
-        int64_t n = shape->dims[d];
-        if (spyi_shown(p, n) < n) {
-            box.dims[box.rank] = 2;
-            box.strides[box.rank++] = (n - SPYI_PRINT_EDGE) * strides->dims[d];
-            n = SPYI_PRINT_EDGE;
-        }
-        box.dims[box.rank] = n;
-        box.strides[box.rank++] = strides->dims[d];
-    }
-    return box;
-}
-
-static spy_status spyi_print_tensor(spy_tensor *tensor, spyi_printer *p, spyi_text *error) {
-    p->cut = (double)tensor->element_count * spyi_scalar_count(tensor->type) > SPYI_PRINT_THRESHOLD;
-    spyi_text_add(&p->out, "%s ", tensor->type->display);
-    spyi_shape_text(&tensor->shape, &p->out);
-    spyi_text_add(&p->out, "\n");
-    if (tensor->element_count == 0) {
-        spyi_text_add(&p->out, "[]");
-        return SPY_OK;
-    }
-    spyi_box box = spyi_shown_box(p);
-    size_t size = spyi_type_host_stride(tensor->type);
-    for (uint32_t d = 0; d < box.rank; d++) size *= (size_t)box.dims[d];
-    char *data = (char *)spyi_malloc(size);
-    p->columns = (spyi_column *)spyi_calloc(spyi_column_count(tensor->type), sizeof *p->columns);
-    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
-    if (data && p->columns) status = spyi_tensor_download_box(tensor, &box, data, error);
-    else spyi_text_add(error, "out of host memory");
-    if (status == SPY_OK) {
-        spyi_spot all = { 0, tensor->type, data, 0 };
-        spyi_spot_scan(p, &all, false);
-        spyi_columns_step(p, tensor->type, 0, false);
-        spyi_spot_scan(p, &all, true);
-        spyi_columns_step(p, tensor->type, 0, true);
-        spyi_print_spot(p, &all, 0);
-    }
-    free(p->columns);
-    free(data);
-    return status;
-}
-
-size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
-    const char *function = "spy_tensor_print";
-    if (text && capacity) text[0] = 0;
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spyi_printer p;
-    memset(&p, 0, sizeof p);
-    p.tensor = tensor;
-    uint32_t failed = spyi_failed_allocations();
-    spy_status status = spyi_print_tensor(tensor, &p, &error);
-    status = spyi_check_allocations(failed, status, &error);
-    size_t size = status == SPY_OK ? p.out.size : 0;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (text && capacity && size) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, p.out.data, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&p.out);
-    spyi_leave(device);
-    return size;
-}
-
-// >>data/cursor.c -------------------------------------------------------------------------------------------
-
-// Cursors: places in host memory by the names of fields, over a tensor's elements or the program's own values.
-
-// A copy of a tensor's elements in C's layout.
-typedef struct spyi_cursor_range {
-    spyi_object object;
-    spy_tensor *tensor; // retained
-    int64_t first, count;
-    char *data;
-    bool *written;                             // by element: differs from the tensor
-    struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
-} spyi_cursor_range;
-
-// >>places
-
-static spyi_context *spyi_cursor_context(const spy_cursor *c) {
-    return c->device ? &c->device->ctx : NULL;
-}
-
-static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
-    return (const spyi_type *)c->type;
-}
-
-// A range is an array of elements that has no type of its own.
-static bool spyi_cursor_is_range(const spy_cursor *c) {
-    return c->index < 0;
-}
-
-static size_t spyi_cursor_size(const spy_cursor *c) {
-    size_t one = spyi_type_host_stride(spyi_cursor_type(c));
-    return spyi_cursor_is_range(c) ? one * (size_t)c->count : one;
-}
-
-static char *spyi_cursor_data(const spy_cursor *c) {
-    size_t element = spyi_type_host_stride((const spyi_type *)c->element);
-    return (char *)c->data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->index * element) + c->offset;
-}
-
-// Whether it stands somewhere; reports if not.
-static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
-    if (!c->type)
-        return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
-                         "%s: the cursor stands nowhere: the function that gave it failed", function);
-    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR))
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
-    return SPY_OK;
-}
-
-static spy_cursor spyi_cursor_nowhere(spy_device *device) {
-    spy_cursor c;
-    memset(&c, 0, sizeof c);
-    c.device = device;
-    return c;
-}
-
-// Parts that [i] counts; 0: none. *part: their type, in C's layout one behind the other.
-static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
-    *part = type->element;
-    if (!type->element) return 0;
-    if (type->kind == SPYI_TYPE_ARRAY) return type->count;
-    return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
-}
-
-// The path from an element to `type` at `offset`: no two places of one type lie at one offset.
-static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
-                           spyi_text *out) {
-    const spyi_type *part;
-    size_t size = out->size;
-    if (from == type && offset == 0) return true;
-    int64_t n = spyi_cursor_parts(from, &part);
-    if (n > 0) {
-        size_t step = spyi_type_host_stride(part), i = offset / step;
-        if (from->kind == SPYI_TYPE_VECTOR)
-            spyi_text_add(out, "%s%c", size == empty ? "" : ".", "xyzw"[i & 3]);
-        else spyi_text_add(out, "[%zu]", i);
-        return spyi_path_text(part, offset - i * step, type, empty, out);
-    }
-    for (uint32_t i = 0; i < from->field_count; i++) {
-        const spyi_field *f = &from->fields[i];
-        if (offset < f->host_offset || offset >= f->host_offset + f->type->host_size) continue;
-        spyi_text_add(out, size == empty ? "%s" : ".%s", f->name);
-        return spyi_path_text(f->type, offset - f->host_offset, type, empty, out);
-    }
-    return false;
-}
-
-// "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
-static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
-    if (spyi_cursor_is_range(c)) {
-        spyi_text_add(out, "the %lld elements", (long long)c->count);
-        return;
-    }
-    size_t empty = out->size;
-    if (c->count > 1) spyi_text_add(out, "[%lld]", (long long)c->index);
-    size_t before = out->size;
-    spyi_path_text((const spyi_type *)c->element, c->offset, spyi_cursor_type(c), empty, out);
-    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->index);
-}
-
-// Reports `what` of a place under the function's name and frees it.
-static spy_status spyi_cursor_fail(const spy_cursor *c, spy_status status, const char *function,
-                                   spyi_text *what) {
-    spyi_text path = { NULL, 0, 0 };
-    spyi_cursor_text(c, &path);
-    spyi_fail(spyi_cursor_context(c), status, "%s: %s: %s", function, spyi_text_str(&path),
-              spyi_text_str(what));
-    spyi_text_free(&path);
-    spyi_text_free(what);
-    return status;
-}
-
-// >>steps
-
-static const char *spyi_place_name(const spy_cursor *c) {
-    return spyi_cursor_type(c)->display;
-}
-
-// To part `index`; false: `what` and *status say why not.
-static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
-    const spyi_type *part = spyi_cursor_type(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_cursor_parts(spyi_cursor_type(c), &part);
-    if (!part || (n == 0 && !spyi_cursor_is_range(c))) {
-        *status = SPY_ERROR_TYPE_MISMATCH;
-        spyi_text_add(what, "%s has no parts that [%lld] could count", spyi_place_name(c), (long long)index);
-        return false;
-    }
-    if (index < 0 || index >= n) {
-        *status = SPY_ERROR_OUT_OF_RANGE;
-        spyi_text_add(what, "[%lld] is beyond its %lld parts", (long long)index, (long long)n);
-        return false;
-    }
-    if (spyi_cursor_is_range(c)) c->index = index;
-    else c->offset += (size_t)index * spyi_type_host_stride(part);
-    c->type = part;
-    return true;
-}
-
-static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text *what) {
-    unsigned nearest = (unsigned)strlen(name) / 2 + 1;
-    const char *best = NULL;
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        unsigned distance = spyi_edit_distance(name, type->fields[i].name);
-        if (distance >= nearest) continue;
-        nearest = distance;
-        best = type->fields[i].name;
-    }
-    if (best) spyi_text_add(what, ", did you mean '%s'?", best);
-    spyi_text_add(what, best ? " It has " : "; it has ");
-    for (uint32_t i = 0; i < type->field_count; i++)
-        spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
-}
-
-// To the field or component of that name.
-static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
-                           spy_status *status) {
-    if (spyi_cursor_is_range(c)) {
-        if (c->count != 1) {
-            *status = SPY_ERROR_AMBIGUOUS;
-            spyi_text_add(what, "'%.*s' of which one? Write [i] in front", (int)size, name);
-            return false;
-        }
-        c->index = 0;
-    }
-    const spyi_type *type = spyi_cursor_type(c);
-    if (type->kind == SPYI_TYPE_VECTOR && size == 1) {
-        for (uint32_t i = 0; i < type->columns && i < 4; i++)
-            if (*name == "xyzw"[i] || *name == "rgba"[i]) return spyi_step_index(c, i, what, status);
-    }
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        const spyi_field *f = &type->fields[i];
-        if (strlen(f->name) != size || memcmp(f->name, name, size) != 0) continue;
-        c->type = f->type;
-        c->offset += f->host_offset;
-        return true;
-    }
-    *status = SPY_ERROR_NOT_FOUND;
-    spyi_text_add(what, "%s has no field '%.*s'", type->display, (int)size, name);
-    spyi_text text = { NULL, 0, 0 };
-    spyi_text_add_n(&text, name, size);
-    if (type->kind == SPYI_TYPE_STRUCT) spyi_near_fields(type, spyi_text_str(&text), what);
-    else if (type->kind == SPYI_TYPE_VECTOR)
-        spyi_text_add(what, "; it has x to %c", "xyzw"[(type->columns - 1) & 3]);
-    spyi_text_free(&text);
-    return false;
-}
-
-// One step of a path: "[3]" or "name", with the dot before it. Gives what follows; NULL: it failed.
-static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
-                                  spy_status *status) {
-    *status = SPY_ERROR_INVALID_ARGUMENT;
-    if (*at == '[') {
-        int64_t index = 0;
-        const char *digit = ++at;
-        for (; *at >= '0' && *at <= '9' && index < INT64_MAX / 16; at++) index = index * 10 + (*at - '0');
-        if (at == digit || *at != ']') {
-            spyi_text_add(what, "expected a number and ']' at '[%s'", digit);
-            return NULL;
-        }
-        return spyi_step_index(c, index, what, status) ? at + 1 : NULL;
-    }
-    if (*at == '.') at++;
-    else if (!first) {
-        spyi_text_add(what, "expected '.' or '[' at '%s'", at);
-        return NULL;
-    }
-    size_t size = strcspn(at, ".[]");
-    if (size == 0) {
-        spyi_text_add(what, "expected a field's name at '%s'", at);
-        return NULL;
-    }
-    return spyi_step_name(c, at, size, what, status) ? at + size : NULL;
-}
-
-spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
-    const char *function = "spy_cursor_field";
-    spy_cursor place = cursor;
-    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
-    spyi_text what = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    const char *at = path;
-    if (!path || !*path) {
-        spyi_text_add(&what, "expected a path such as \"light.color\", got %s", path ? "\"\"" : "NULL");
-        at = NULL;
-    }
-    while (at && *at) at = spyi_path_step(&place, at, at == path, &what, &status);
-    if (at) return place;
-    if (path && *path) spyi_text_add(&what, " (path \"%s\")", path);
-    spyi_cursor_fail(&place, status, function, &what);
-    return spyi_cursor_nowhere(cursor.device);
-}
-
-spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
-    const char *function = "spy_cursor_at";
-    spy_cursor place = cursor;
-    spyi_text what = { NULL, 0, 0 };
-    spy_status status = SPY_OK;
-    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
-    if (spyi_step_index(&place, index, &what, &status)) return place;
-    spyi_cursor_fail(&cursor, status, function, &what);
-    return spyi_cursor_nowhere(cursor.device);
-}
-
-// >>scalars of a place, in the order of declaration
-
-static size_t spyi_cursor_scalar_count(const spyi_type *type) {
-    const spyi_type *part;
-    int64_t n = spyi_cursor_parts(type, &part);
-    size_t count = 0;
-    if (n > 0) return (size_t)n * spyi_cursor_scalar_count(part);
-    if (type->kind != SPYI_TYPE_STRUCT) return 1;
-    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_cursor_scalar_count(type->fields[i].type);
-    return count;
-}
-
-typedef struct spyi_cursor_work {
-    bool write;      // values to the place; else the other way
-    bool check;      // only whether they fit
-    spy_dtype dtype; // of values
-    char *values;
-    size_t done;      // scalars
-    const char *stop; // the one that does not fit, and the type it does not fit into
-    spy_dtype stop_from, stop_to;
-} spyi_cursor_work;
-
-static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char *at) {
-    const spyi_type *part;
-    int64_t n = spyi_cursor_parts(type, &part);
-    for (int64_t i = 0; i < n; i++)
-        if (!spyi_cursor_scalars(w, part, at + (size_t)i * spyi_type_host_stride(part))) return false;
-    for (uint32_t i = 0; i < type->field_count; i++)
-        if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
-    if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
-    char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
-    char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
-    spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
-    if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {
-        w->stop = from;
-        w->stop_from = from_type;
-        w->stop_to = to_type;
-        return false;
-    }
-    w->done++;
-    return true;
-}
-
-// Walks all scalars of a place.
-static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
-    const spyi_type *type = spyi_cursor_type(c);
-    char *at = spyi_cursor_data(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : 1;
-    w->done = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (!spyi_cursor_scalars(w, type, at + (size_t)i * spyi_type_host_stride(type))) return false;
-    return true;
-}
-
-static void spyi_cursor_written(const spy_cursor *c) {
-    if (!c->range) return;
-    int64_t first = spyi_cursor_is_range(c) ? 0 : c->index, n = spyi_cursor_is_range(c) ? c->count : 1;
-    for (int64_t i = 0; i < n; i++) c->range->written[first + i] = true;
-}
-
-// dtype, count and pointer of a read or write.
-static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
-                                           size_t count, const void *values) {
-    size_t expected =
-        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
-    spyi_text what = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_FLOAT32;
-    if ((int)*dtype < 0 || *dtype >= SPY_DTYPE_COUNT) {
-        spyi_text_add(&what, "dtype %d is not one of spy_dtype", (int)*dtype);
-    } else if (count != expected) {
-        status = SPY_ERROR_SHAPE_MISMATCH;
-        spyi_text_add(&what, "%s has %zu scalars there, count is %zu", spyi_place_name(c), expected, count);
-    } else if (!values && count) {
-        spyi_text_add(&what, "values is NULL");
-    }
-    return what.size ? spyi_cursor_fail(c, status, function, &what) : SPY_OK;
-}
-
-static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function, spy_dtype dtype,
-                                      size_t count, void *values, bool write) {
-    spy_status status = spyi_cursor_check(c, function);
-    if (status == SPY_OK) status = spyi_cursor_check_values(c, function, &dtype, count, values);
-    if (status != SPY_OK) return status;
-    spyi_cursor_work w;
-    memset(&w, 0, sizeof w);
-    w.write = write;
-    w.check = true; // nothing is changed before all are known to fit
-    w.dtype = dtype;
-    w.values = (char *)values;
-    if (!spyi_cursor_walk(c, &w)) {
-        spyi_text what = { NULL, 0, 0 };
-        spyi_scalar_text(w.stop, w.stop_from, &what);
-        spyi_text_add(&what, " (value %zu of %zu) does not fit into %s", w.done, count,
-                      spy_dtype_name(w.stop_to));
-        return spyi_cursor_fail(c, SPY_ERROR_OUT_OF_RANGE, function, &what);
-    }
-    w.check = false;
-    spyi_cursor_walk(c, &w);
-    if (write) spyi_cursor_written(c);
-    return SPY_OK;
-}
-
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
-    return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
-}
-
-spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
-    return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
-}
-
-// >>bytes of a place
-
-static spy_status spyi_cursor_check_data(const spy_cursor *c, const char *function, const void *data,
-                                         size_t size_bytes) {
-    spy_status status = spyi_cursor_check(c, function);
-    if (status != SPY_OK) return status;
-    spyi_text what = { NULL, 0, 0 };
-    if (size_bytes == spyi_cursor_size(c) && (data || !size_bytes)) return SPY_OK;
-    if (size_bytes == spyi_cursor_size(c)) {
-        spyi_text_add(&what, "data is NULL");
-        return spyi_cursor_fail(c, SPY_ERROR_INVALID_ARGUMENT, function, &what);
-    }
-    spyi_text_add(&what, "%s has %zu bytes in C's layout there, size_bytes is %zu", spyi_place_name(c),
-                  spyi_cursor_size(c), size_bytes);
-    return spyi_cursor_fail(c, SPY_ERROR_SHAPE_MISMATCH, function, &what);
-}
-
-spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes) {
-    spy_status status = spyi_cursor_check_data(&cursor, "spy_cursor_read_data", data, size_bytes);
-    if (status == SPY_OK && size_bytes) memcpy(data, spyi_cursor_data(&cursor), size_bytes);
-    return status;
-}
-
-spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes) {
-    spy_status status = spyi_cursor_check_data(&cursor, "spy_cursor_write_data", data, size_bytes);
-    if (status != SPY_OK || !size_bytes) return status;
-    memcpy(spyi_cursor_data(&cursor), data, size_bytes);
-    spyi_cursor_written(&cursor);
-    return SPY_OK;
-}
-
-// >>ranges
-
-SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
-    spy_device *device = range->object.device;
-    if (range->previous) range->previous->next = range->next;
-    else device->cursor_ranges = range->next;
-    if (range->next) range->next->previous = range->previous;
-    free(range->data);
-    free(range->written);
-    spyi_object_release(&range->tensor->object);
-    spyi_bury(device, &range->object, sizeof *range);
-}
-
-// An empty range, linked to its device and tensor; NULL: out of memory.
-static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
-    spy_device *device = tensor->object.device;
-    spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
-    size_t size = spyi_type_host_stride(tensor->type);
-    bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
-    char *data = some ? (char *)spyi_calloc((size_t)count + 1, size) : NULL;
-    bool *written = some ? (bool *)spyi_calloc((size_t)count + 1, sizeof *written) : NULL;
-    if (!range || !data || !written) {
-        free(data);
-        free(written);
-        spyi_free(&device->ctx, range, sizeof *range);
-        return NULL;
-    }
-    range->object.kind = (uint32_t)SPYI_KIND_CURSOR;
-    range->object.device = device;
-    spyi_atomic_store(&range->object.references, 1);
-    spyi_atomic_add(&tensor->object.references, 1);
-    range->tensor = tensor;
-    range->first = first;
-    range->count = count;
-    range->data = data;
-    range->written = written;
-    range->next = device->cursor_ranges;
-    if (range->next) range->next->previous = range;
-    device->cursor_ranges = range;
-    return range;
-}
-
-static spy_cursor spyi_cursor_whole(spy_device *device, const spyi_type *type, void *data, int64_t count) {
-    spy_cursor c = spyi_cursor_nowhere(device);
-    c.element = c.type = type;
-    c.data = data;
-    c.count = count;
-    c.index = -1;
-    return c;
-}
-
-spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
-    const char *function = "spy_create_cursor";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
-    spy_device *device = tensor->object.device;
-    spy_cursor cursor = spyi_cursor_nowhere(device);
-    spyi_text error = { NULL, 0, 0 };
-    spyi_cursor_range *range = NULL;
-    if (spyi_check_elements(tensor, function, first, count) == SPY_OK) {
-        range = spyi_cursor_range_new(tensor, first, count);
-        if (!range) spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-    }
-    if (range) {
-        spy_status status = spyi_tensor_move(tensor, first, count, range->data, false, &error);
-        if (status == SPY_OK) {
-            cursor = spyi_cursor_whole(device, tensor->type, range->data, count);
-            cursor.range = range;
-        } else {
-            spyi_fail_text(device, status, function, &error);
-            spyi_cursor_range_free(range);
-        }
-    }
-    spyi_leave(device);
-    return cursor;
-}
-
-spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data, size_t size_bytes) {
-    const char *function = "spy_cursor_over";
-    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
-    spy_device *device = module->object.device;
-    spy_cursor cursor = spyi_cursor_nowhere(device);
-    const spyi_type *type =
-        spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name ? type_name : "", function);
-    if (type && size_bytes % spyi_type_host_stride(type))
-        spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
-                  "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function, type->display,
-                  spyi_type_host_stride(type), size_bytes);
-    else if (type && !data) spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-    else if (type)
-        cursor = spyi_cursor_whole(device, type, data, (int64_t)(size_bytes / spyi_type_host_stride(type)));
-    spyi_leave(device);
-    return cursor;
-}
-
-spy_status spy_cursor_apply(spy_cursor cursor) {
-    const char *function = "spy_cursor_apply";
-    spyi_cursor_range *range = cursor.range;
-    spy_status entered = spyi_cursor_check(&cursor, function);
-    if (entered != SPY_OK || !range) return entered;
-    entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
-    if (entered != SPY_OK) return entered;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_OK;
-    size_t element = spyi_type_host_stride((const spyi_type *)cursor.element);
-    for (int64_t i = 0, end; i < range->count && status == SPY_OK; i = end) {
-        end = i + 1;
-        if (!range->written[i]) continue;
-        while (end < range->count && range->written[end]) end++;
-        status = spyi_tensor_move(range->tensor, range->first + i, end - i, range->data + (size_t)i * element,
-                                  true, &error);
-        if (status == SPY_OK) memset(range->written + i, 0, (size_t)(end - i) * sizeof *range->written);
-    }
-    if (status != SPY_OK) spyi_fail_text(range->object.device, status, function, &error);
-    spyi_leave(range);
-    return status;
-}
-
-void spy_release_cursor(spy_cursor cursor) {
-    if (!cursor.range) return;
-    if (spyi_as(cursor.range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor.range->object);
-    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
-}
-
-// The dtype of all scalars; SPY_DTYPE_DEFAULT: they differ.
-static spy_dtype spyi_common_dtype(const spyi_type *type) {
-    spy_dtype dtype = SPY_DTYPE_DEFAULT;
-    while (type->element) type = type->element;
-    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar;
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        spy_dtype one = spyi_common_dtype(type->fields[i].type);
-        if (one == SPY_DTYPE_DEFAULT || (i && one != dtype)) return SPY_DTYPE_DEFAULT;
-        dtype = one;
-    }
-    return dtype;
-}
-
-spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
-    spy_cursor_info info;
-    const spyi_type *part, *type = spyi_cursor_type(&cursor);
-    memset(&info, 0, sizeof info);
-    if (!type || (cursor.range && !spyi_as(cursor.range, SPYI_KIND_CURSOR))) return info;
-    info.type = spyi_type_user_name(type);
-    info.dtype = spyi_common_dtype(type);
-    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_cursor_parts(type, &part);
-    info.scalar_count =
-        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor.count : 1);
-    info.size_bytes = spyi_cursor_size(&cursor);
-    return info;
-}
-
-// >>data/clock.c --------------------------------------------------------------------------------------------
-
-// The GPU's clock: its ticks as nanoseconds, and how it stands to the host's.
-
-// The period's whole part exactly, so that large times keep their digits.
-SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
-    uint64_t whole = (uint64_t)period_ns;
-    return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
-}
-
-// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile. *width_ns: from
-// one look to the other.
-static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
-                                 uint64_t *width_ns, spyi_text *error) {
-    const spy_backend *table = device->backend;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = ticks->storage;
-    use.begin = ticks->begin_bytes;
-    use.end = ticks->end_bytes;
-    use.writes = true;
-    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
-    if (status != SPY_OK) return status;
-    uint64_t before = spyi_time_ns();
-    status = table->time_mark(device->gpu, 0, error);
-    if (status != SPY_OK) return status;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
-                               error);
-    spyi_uses_done(device, barrier, false, status);
-    if (status == SPY_OK)
-        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
-    *width_ns = spyi_time_ns() - before;
-    *host_ns = before + *width_ns / 2;
-    return status;
-}
-
-enum { SPYI_CALIBRATIONS = 4 };
-
-static spy_status spyi_get_calibration(spy_device *device, spy_calibration *calibration, spyi_text *error) {
-    const spy_device_info *info = &device->base->limits.info;
-    spy_status status;
-    spy_shape one;
-    uint64_t best = UINT64_MAX;
-    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) {
-        spyi_text_add(error, "'%s' has no timestamps", info->name);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    memset(&one, 0, sizeof one);
-    spy_tensor *tensor =
-        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
-    if (!tensor) return status;
-    // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
-    for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
-        uint64_t ticks = 0, host = 0, width = 0;
-        status = spyi_calibrate(device, tensor, &host, &width, error);
-        if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
-        if (status != SPY_OK || width >= best) continue;
-        best = width;
-        calibration->host_ns = host;
-        calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
-    }
-    spyi_tensor_unlink(tensor);
-    spyi_tensor_free(tensor);
-    return status;
-}
-
-spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration) {
-    const char *function = "spy_get_calibration";
-    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
-    if (calibration) memset(calibration, 0, sizeof *calibration);
-    if (status != SPY_OK) return status;
-    spyi_text error = { NULL, 0, 0 };
-    spy_calibration got = { 0, 0 };
-    status = spyi_get_calibration(device, &got, &error);
-    if (status == SPY_OK && calibration) *calibration = got;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_leave(device);
-    return status;
-}
-
-// >>data/build.c --------------------------------------------------------------------------------------------
-
-// Kernels from the backend, each made on a thread of its own, so that a caller need not stay with a driver that compiles for
-// long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with copies of all that it reads.
-//
-// What was left is the device's. A later call that needs the very kernel waits for it, or finds it done. When the device is
-// released meanwhile, the thread takes over what its work still needs (the backend's device, the context) and frees it at its
-// end, so that a program can leave at once. Two things the thread must not outlive: an engine's device and the program's
-// allocator; with these the release waits.
-
-// Drivers' compilers recurse. Only what is used takes memory.
-#define SPYI_BUILD_STACK_BYTES ((size_t)64 << 20)
-
-struct spyi_build {
-    spyi_build *next; // the next build in spyi_builds.left
-    spy_device *device;
-    spyi_thread thread;
-    bool started; // its thread has not been joined
-    bool done;    // under device->builds.lock
-    // The result.
-    spyi_kernel *kernel;
-    spy_status status;
-    spyi_text error, log;
-    uint32_t failed; // allocations
-    // The task: the desc with NULL for its pointers, then what they lead to.
-    spyi_kernel_desc desc; // its pointers lead into `bytes`
-    size_t size;
-    char *bytes;
-};
-
-// >>copies of a desc
-
-// Adds an array to the bytes; where there is memory for them, its place goes to *at.
-static void spyi_build_add(spyi_build *b, const void *data, size_t size, const void **at) {
-    if (b->bytes && data) {
-        memcpy(b->bytes + b->size, data, size);
-        *at = b->bytes + b->size;
-    }
-    if (data) b->size += spyi_align(size, 16);
-}
-
-static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
-    const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
-               *head;
-    spyi_kernel_desc plain;
-    memcpy(&plain, desc, sizeof plain);
-    plain.label = plain.entry = NULL;
-    plain.code = NULL;
-    plain.slots = NULL;
-    plain.params = NULL;
-    plain.uniform_places = NULL;
-    b->size = 0;
-    spyi_build_add(b, &plain, sizeof plain, &head);
-    spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
-    spyi_build_add(b, desc->code, desc->code_size, &code);
-    spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->slots, desc->binding_count * sizeof *desc->slots, &slots);
-    spyi_build_add(b, desc->params, desc->param_count * sizeof *desc->params, &params);
-    spyi_build_add(b, desc->uniform_places, desc->uniform_count * sizeof *desc->uniform_places, &places);
-    b->desc = plain;
-    b->desc.label = (const char *)label;
-    b->desc.code = code;
-    b->desc.entry = (const char *)entry;
-    b->desc.slots = (const spyi_slot *)slots;
-    b->desc.params = (const uint32_t *)params;
-    b->desc.uniform_places = (const spyi_uniform_place *)places;
-}
-
-static void spyi_build_free(spyi_build *b) {
-    spyi_text_free(&b->error);
-    spyi_text_free(&b->log);
-    free(b->bytes);
-    free(b);
-}
-
-static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *desc) {
-    spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
-    if (!b) return NULL;
-    b->device = device;
-    spyi_build_add_all(b, desc); // measures
-    b->bytes = (char *)spyi_calloc(1, b->size);
-    if (b->bytes) {
-        spyi_build_add_all(b, desc);
-        return b;
-    }
-    free(b);
-    return NULL;
-}
-
-// >>the work
-
-static void spyi_build_make(spyi_build *b) {
-    spy_device *device = b->device;
-    uint32_t failed = spyi_failed_allocations();
-    b->status = device->backend->create_kernel(device->gpu, &b->desc, &b->kernel, &b->error);
-    b->failed = spyi_failed_allocations() - failed;
-}
-
-// A released device ends with the last of its builds.
-static bool spyi_builds_over(const spyi_builds *builds) {
-    const spyi_build *b = builds->left;
-    while (b && b->done) b = b->next;
-    return !b;
-}
-
-static void spyi_build_thread(void *user) {
-    spyi_build *b = (spyi_build *)user;
-    spy_device *device = b->device;
-    spyi_builds *builds = &device->builds;
-    spyi_keep_log(&b->log);
-    spyi_build_make(b);
-    spyi_keep_log(NULL);
-    spyi_mutex_lock(&builds->lock);
-    b->done = true;
-    bool last = builds->released && spyi_builds_over(builds);
-    spyi_signal_all(&builds->changed);
-    spyi_mutex_unlock(&builds->lock);
-    if (last) spyi_device_free(device);
-}
-
-static void spyi_build_join(spyi_build *b) {
-    if (b->started) spyi_thread_join(&b->thread);
-    b->started = false;
-}
-
-// Of those that were left: the one that makes this very kernel, which is the caller's from now on; NULL: there is none.
-static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
-    spyi_mutex_lock(&builds->lock);
-    spyi_build **at = &builds->left;
-    while (*at && ((*at)->size != wanted->size || memcmp((*at)->bytes, wanted->bytes, wanted->size) != 0))
-        at = &(*at)->next;
-    spyi_build *found = *at;
-    if (found) *at = found->next;
-    spyi_mutex_unlock(&builds->lock);
-    return found;
-}
-
-// false: the caller has left.
-static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
-    spyi_builds *builds = &b->device->builds;
-    spyi_mutex_lock(&builds->lock);
-    while (!b->done && !spyi_long_wait_left(wait)) spyi_long_wait_once(wait, &builds->changed, &builds->lock);
-    bool done = b->done;
-    if (!done) {
-        b->next = builds->left;
-        builds->left = b;
-    }
-    spyi_mutex_unlock(&builds->lock);
-    return done;
-}
-
-SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
-                                     spyi_kernel **kernel, spyi_text *error) {
-    spyi_long_wait wait;
-    spyi_build *b = spyi_build_new(device, desc);
-    *kernel = NULL;
-    if (!b) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    spyi_build *left = spyi_build_take(&device->builds, b);
-    if (left) {
-        spyi_build_free(b);
-        b = left;
-    } else {
-        b->started = spyi_thread_start_deep(&b->thread, spyi_build_thread, b, SPYI_BUILD_STACK_BYTES);
-        if (!b->started) { // no thread is to be had: this one stays until the end
-            spyi_build_make(b);
-            b->done = true;
-        }
-    }
-    spyi_long_wait_begin(&wait, &device->ctx, what, "the driver's compiler", false);
-    bool done = spyi_build_wait(b, &wait);
-    spyi_long_wait_end(&wait);
-    if (!done) {
-        spyi_library_stay(); // the thread needs our code
-        spyi_logf(&device->ctx, SPY_LOG_WARNING,
-                  "%s: the driver's compiler is left to itself until it is done", what);
-        return spyi_long_wait_say(&wait, error);
-    }
-    spyi_build_join(b);
-    spyi_tell_log(&device->ctx, &b->log);
-    spyi_note_failed_allocations(b->failed);
-    spy_status status = b->status;
-    *kernel = b->kernel;
-    spyi_text_add_n(error, spyi_text_str(&b->error), b->error.size);
-    spyi_build_free(b);
-    return status;
-}
-
-// >>the device's end
-
-SPYI_FN void spyi_builds_init(spy_device *device) {
-    spyi_mutex_init(&device->builds.lock);
-    spyi_signal_init(&device->builds.changed);
-}
-
-SPYI_FN bool spyi_builds_release(spy_device *device) {
-    spyi_builds *builds = &device->builds;
-    bool stays = spyi_allocator_is_given(&device->ctx) || (device->base && device->base->borrowed);
-    spyi_mutex_lock(&builds->lock);
-    bool over = spyi_builds_over(builds);
-    if (!over && stays) {
-        spyi_block(&device->ctx, true);
-        while (!spyi_builds_over(builds)) spyi_signal_wait(&builds->changed, &builds->lock);
-        spyi_block(&device->ctx, false);
-        over = true;
-    }
-    if (!over) {
-        builds->released = true;
-        for (spyi_build *b = builds->left; b; b = b->next) {
-            if (b->done) continue;
-            spyi_thread_detach(&b->thread);
-            b->started = false;
-        }
-    }
-    spyi_mutex_unlock(&builds->lock);
-    return over;
-}
-
-SPYI_FN void spyi_builds_free(spy_device *device) {
-    spyi_builds *builds = &device->builds;
-    while (builds->left) {
-        spyi_build *b = builds->left;
-        builds->left = b->next;
-        spyi_build_join(b);
-        if (b->kernel) device->backend->destroy_kernel(device->gpu, b->kernel);
-        spyi_build_free(b);
-    }
-    spyi_signal_destroy(&builds->changed);
-    spyi_mutex_destroy(&builds->lock);
-}
-
-// >>data/module.c -------------------------------------------------------------------------------------------
+// >>module/module.c -----------------------------------------------------------------------------------------
 
 // Modules and functions: what a user loads and finds by name.
+
+// Our side in Slang: what `import slangpy;` finds, and the files that it includes.
+static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
+
+// >>the device's modules
+
+static void spyi_module_release(spyi_object *object) {
+    spyi_module_free((spy_module *)(void *)object);
+}
+
+static spyi_object *spyi_function_owner(const spyi_object *object) {
+    return &((const spy_function *)(const void *)object)->module->object;
+}
+
+static const spyi_type *spyi_find_module_type(void *module, const char *name) {
+    return spyi_module_type((spy_module *)module, name);
+}
+
+static const char *spyi_module_name(const spy_module *module) {
+    return module->name;
+}
+
+SPYI_FN void spyi_modules_attach(spy_device *device) {
+    static const spyi_object_table modules = { spyi_module_release, NULL };
+    static const spyi_object_table functions = { NULL, spyi_function_owner }; // they go with their module
+    static const spyi_module_table table = { spyi_find_module_type, spyi_module_name };
+    device->ctx.tables[SPYI_KIND_MODULE - SPYI_KIND_DEVICE] = &modules;
+    device->ctx.tables[SPYI_KIND_FUNCTION - SPYI_KIND_DEVICE] = &functions;
+    device->modules_of = &table;
+}
+
+SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
+                                         uint64_t bounds_record) {
+    spyi_compiler_desc compiler;
+    memset(&compiler, 0, sizeof compiler);
+    compiler.library_path = desc->slang_library;
+    compiler.include_paths = desc->include_paths;
+    compiler.include_path_count = desc->include_path_count;
+    compiler.target = device->base->limits.target;
+    compiler.print = desc->enable_print;
+    compiler.bounds_record = bounds_record;
+    compiler.files = desc->files;
+    compiler.embedded = spyi_slang_files;
+    compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
+    return spyi_compiler_create(&device->ctx, device->types, &compiler);
+}
+
+SPYI_FN void spyi_modules_free_all(spy_device *device) {
+    while (device->modules)
+        spyi_module_free(device->modules); // newest first: those that link before those linked
+    spyi_release_units(&device->ctx, device->dropped_units);
+    device->dropped_units = NULL;
+}
+
+static const spyi_type *spyi_find_unit_type(void *unit, const char *name) {
+    return spyi_unit_find_type((spyi_unit *)unit, name);
+}
+
+SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit) {
+    spyi_type_finder finder = { spyi_find_unit_type, unit };
+    return finder;
+}
+
+// >>modules
 
 SPYI_FN void spyi_module_free(spy_module *module) {
     spy_device *device = module->object.device;
@@ -22192,7 +23580,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
     while (module->functions) {
         spy_function *function = module->functions;
         module->functions = function->next;
-        if (device->cache) spyi_cache_forget_function(device, function);
+        device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
         free(function->name);
         spyi_bury(device, &function->object, sizeof *function);
@@ -22502,713 +23890,7 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
     return type ? type->host_size : 0;
 }
 
-// >>data/print_format.c -------------------------------------------------------------------------------------
-
-// A record of print() as text: formats as Python's str.format has them, as far as numbers go.
-
-// >>values
-
-typedef struct spyi_message_value {
-    uint32_t dtype;         // spy_dtype, or SPYI_PRINT_STRING
-    uint32_t rows, columns; // 0: no matrix; no vector
-    const uint32_t *words;
-} spyi_message_value;
-
-static uint32_t spyi_message_words_of(uint32_t dtype) {
-    return dtype == SPY_INT64 || dtype == SPY_UINT64 || dtype == SPY_FLOAT64 ? 2 : 1;
-}
-
-// Value number `index`; false: there is none.
-static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
-                              spyi_message_value *out) {
-    for (uint32_t at = 2; at < count; index--) {
-        uint32_t tag = record[at++];
-        out->dtype = tag & 255;
-        out->rows = (tag >> 8) & 255;
-        out->columns = (tag >> 16) & 255;
-        out->words = record + at;
-        uint32_t size = (out->rows ? out->rows : 1) * (out->columns ? out->columns : 1) *
-                        spyi_message_words_of(out->dtype);
-        if (out->dtype < SPY_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
-        if (index == 0) return true;
-        at += size;
-    }
-    return false;
-}
-
-static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
-    if (spyi_message_words_of(v->dtype) == 1) return v->words[i];
-    return v->words[2 * i] | (uint64_t)v->words[2 * i + 1] << 32;
-}
-
-static bool spyi_message_is_float(uint32_t dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
-}
-
-// >>formats: [[fill]align][sign][#][0][width][.precision][type]
-
-typedef struct spyi_message_spec {
-    char fill, align, sign, type; // 0: not given
-    bool alternate;
-    int width, precision; // -1: not given
-} spyi_message_spec;
-
-static bool spyi_message_is_align(char c) {
-    return c == '<' || c == '>' || c == '^' || c == '=';
-}
-
-// A number of at most three digits; -1: it is longer.
-static int spyi_message_number(const char **at, const char *end) {
-    int value = 0;
-    for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
-        if (++digits > 3) return -1;
-        value = value * 10 + (**at - '0');
-    }
-    return value;
-}
-
-static bool spyi_message_parse_spec(const char *at, const char *end, spyi_message_spec *spec) {
-    memset(spec, 0, sizeof *spec);
-    spec->precision = -1;
-    if (end - at >= 2 && spyi_message_is_align(at[1])) {
-        spec->fill = *at++;
-        spec->align = *at++;
-    } else if (at < end && spyi_message_is_align(*at)) {
-        spec->align = *at++;
-    }
-    if (at < end && (*at == '+' || *at == '-' || *at == ' ')) spec->sign = *at++;
-    if (at < end && *at == '#') {
-        spec->alternate = true;
-        at++;
-    }
-    if (at < end && *at == '0') {
-        if (!spec->align) spec->align = '=';
-        if (!spec->fill) spec->fill = '0';
-        at++;
-    }
-    spec->width = spyi_message_number(&at, end);
-    if (at < end && *at == '.') {
-        const char *digits = ++at;
-        spec->precision = spyi_message_number(&at, end);
-        if (at == digits || spec->precision > 99) return false;
-        if (spec->precision < 0) return false;
-    }
-    if (at < end) spec->type = *at++;
-    return spec->width >= 0 && at == end;
-}
-
-// >>scalars
-
-// `prefix` (sign, 0x) and `digits` in the format's width.
-static void spyi_message_padded(const spyi_message_spec *spec, char align, const char *prefix,
-                                const char *digits, spyi_text *out) {
-    size_t length = strlen(prefix) + strlen(digits), width = (size_t)spec->width;
-    size_t room = width > length ? width - length : 0, before = 0, inside = 0;
-    if (spec->align) align = spec->align;
-    if (align == '>') before = room;
-    else if (align == '^') before = room / 2;
-    else if (align == '=') inside = room;
-    char fill = spec->fill ? spec->fill : ' ';
-    for (size_t i = 0; i < before; i++) spyi_text_add_n(out, &fill, 1);
-    spyi_text_add_n(out, prefix, strlen(prefix));
-    for (size_t i = 0; i < inside; i++) spyi_text_add_n(out, &fill, 1);
-    spyi_text_add_n(out, digits, strlen(digits));
-    for (size_t i = before + inside; i < room; i++) spyi_text_add_n(out, &fill, 1);
-}
-
-static void spyi_message_text(const spyi_message_spec *spec, const char *text, spyi_text *out) {
-    spyi_text cut = { NULL, 0, 0 };
-    size_t length = strlen(text);
-    if (spec->precision >= 0 && (size_t)spec->precision < length) length = (size_t)spec->precision;
-    spyi_text_add_n(&cut, text, length);
-    spyi_message_padded(spec, '<', "", spyi_text_str(&cut), out);
-    spyi_text_free(&cut);
-}
-
-static void spyi_message_integer(const spyi_message_spec *spec, bool negative, uint64_t magnitude,
-                                 spyi_text *out) {
-    char buffer[72], *digits = buffer + sizeof buffer - 1, prefix[4];
-    const char *letters = spec->type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
-    unsigned base = spec->type == 'x' || spec->type == 'X' ? 16
-                    : spec->type == 'o'                    ? 8
-                    : spec->type == 'b'                    ? 2
-                                                           : 10;
-    size_t n = 0;
-    *digits = 0;
-    do *--digits = letters[magnitude % base];
-    while (magnitude /= base);
-    if (negative) prefix[n++] = '-';
-    else if (spec->sign == '+' || spec->sign == ' ') prefix[n++] = spec->sign;
-    if (spec->alternate && base != 10) {
-        prefix[n++] = '0';
-        prefix[n++] = spec->type;
-    }
-    prefix[n] = 0;
-    spyi_message_padded(spec, '>', prefix, digits, out);
-}
-
-// Shortest text that reads back as the same number.
-static void spyi_message_shortest(double value, bool is_double, char *buffer, size_t size) {
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(buffer, size, "%.*g", digits, value);
-        double back = strtod(buffer, NULL);
-        if (is_double ? back >= value && back <= value
-                      : (float)back >= (float)value && (float)back <= (float)value)
-            return;
-    }
-}
-
-static void spyi_message_float(const spyi_message_spec *spec, double value, bool is_double, spyi_text *out) {
-    char buffer[448], form[8] = "%.*g", prefix[2] = { 0, 0 };
-    uint64_t bits;
-    bool upper = spec->type == 'E' || spec->type == 'F' || spec->type == 'G', percent = spec->type == '%';
-    bool number = value >= value;
-    memcpy(&bits, &value, sizeof bits);
-    if (number && bits >> 63) value = -value;
-    if (percent) value *= 100;
-    if (!number) {
-        snprintf(buffer, sizeof buffer, upper ? "NAN" : "nan");
-    } else if (!spec->type && spec->precision < 0) {
-        spyi_message_shortest(value, is_double, buffer, sizeof buffer);
-    } else {
-        if (spec->type) form[3] = percent ? 'f' : spec->type;
-        snprintf(buffer, sizeof buffer - 1, form, spec->precision < 0 ? 6 : spec->precision, value);
-    }
-    for (char *c = buffer; *c; c++)
-        if (*c == ',') *c = '.'; // the program's locale
-    if (percent) strcat(buffer, "%");
-    if (number && bits >> 63) prefix[0] = '-';
-    else if (spec->sign == '+' || spec->sign == ' ') prefix[0] = spec->sign;
-    spyi_message_padded(spec, '>', prefix, buffer, out);
-}
-
-static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
-    uint64_t bits = spyi_message_bits(v, i);
-    uint32_t low = (uint32_t)bits;
-    double value;
-    float single;
-    if (v->dtype == SPY_FLOAT64) {
-        memcpy(&value, &bits, sizeof value);
-        return value;
-    }
-    if (spyi_message_is_float(v->dtype)) {
-        memcpy(&single, &low, sizeof single);
-        return single;
-    }
-    if (v->dtype == SPY_INT64) return (double)(int64_t)bits;
-    return v->dtype == SPY_UINT64 || v->dtype == SPY_UINT32 ? (double)bits : (double)(int32_t)low;
-}
-
-static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const spyi_message_spec *spec,
-                                spyi_text *out) {
-    uint64_t bits = spyi_message_bits(v, i);
-    if (v->dtype == SPY_BOOL && !spec->type) {
-        spyi_message_text(spec, bits ? "true" : "false", out);
-    } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
-        spyi_message_float(spec, spyi_message_as_double(v, i),
-                           v->dtype != SPY_FLOAT32 && v->dtype != SPY_FLOAT16, out);
-    } else {
-        int64_t value = v->dtype == SPY_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
-        bool has_sign =
-            v->dtype == SPY_INT8 || v->dtype == SPY_INT16 || v->dtype == SPY_INT32 || v->dtype == SPY_INT64;
-        bool negative = has_sign && value < 0;
-        spyi_message_integer(spec, negative, negative ? 0 - (uint64_t)value : bits, out);
-    }
-}
-
-// >>fields and the whole
-
-// What the format asks for that the value is not; NULL: it fits.
-static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
-    bool integers = spec->type && strchr("bdoxX", spec->type),
-         reals = spec->type && strchr("eEfFgG%", spec->type);
-    if (v->dtype == SPYI_PRINT_STRING)
-        return integers || reals                  ? "a number"
-               : spec->type && spec->type != 's'  ? "another type letter"
-               : spec->align == '=' || spec->sign ? "a number"
-                                                  : NULL;
-    if (spec->type == 's') return "a string";
-    if (integers && spyi_message_is_float(v->dtype)) return "an integer";
-    if (spec->type && !integers && !reals) return "another type letter";
-    bool real = reals || spyi_message_is_float(v->dtype);
-    return spec->precision >= 0 && !real ? "a float" : NULL;
-}
-
-static void spyi_message_value_text(const spyi_message_value *v, const spyi_message_spec *spec,
-                                    const spyi_literals *literals, spyi_text *out) {
-    if (v->dtype == SPYI_PRINT_STRING) {
-        const char *text = spyi_literals_find(literals, v->words[0]);
-        char unknown[32];
-        snprintf(unknown, sizeof unknown, "<string %08x>", (unsigned)v->words[0]);
-        spyi_message_text(spec, text ? text : unknown, out);
-        return;
-    }
-    uint32_t rows = v->rows ? v->rows : 1, columns = v->columns ? v->columns : 1;
-    if (v->rows) spyi_text_add(out, "{");
-    for (uint32_t r = 0; r < rows; r++) {
-        if (r) spyi_text_add(out, ", ");
-        if (v->columns) spyi_text_add(out, "{");
-        for (uint32_t c = 0; c < columns; c++) {
-            if (c) spyi_text_add(out, ", ");
-            spyi_message_scalar(v, r * columns + c, spec, out);
-        }
-        if (v->columns) spyi_text_add(out, "}");
-    }
-    if (v->rows) spyi_text_add(out, "}");
-}
-
-// The field between `at` and `end`, which stand behind "{" and on "}". What is wrong is said in its place.
-static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
-                               const spyi_literals *literals, uint32_t *next, spyi_text *out) {
-    const char *begin = at, *digits = at;
-    int number = spyi_message_number(&at, end);
-    uint32_t index = at == digits ? (*next)++ : (uint32_t)number;
-    spyi_message_value value;
-    spyi_message_spec spec;
-    const char *wrong = NULL, *what = "";
-    bool colon = at < end && *at == ':';
-    if (number < 0 || (at < end && !colon) || !spyi_message_parse_spec(at + colon, end, &spec))
-        wrong = "is no format";
-    else if (!spyi_message_find(record, count, index, &value)) wrong = "has no value";
-    else if ((what = spyi_message_needs(&value, &spec)) != NULL) wrong = "needs ";
-    if (!wrong) {
-        spyi_message_value_text(&value, &spec, literals, out);
-        return;
-    }
-    spyi_text_add(out, "{%.*s%s%s%s}", (int)(end - begin), begin, end > begin ? " " : "", wrong,
-                  what ? what : "");
-}
-
-SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
-                               spyi_text *out) {
-    const char *format = spyi_literals_find(literals, record[1]);
-    uint32_t next = 0;
-    if (!format) {
-        spyi_text_add(out, "<format %08x>", (unsigned)record[1]);
-        return;
-    }
-    while (*format) {
-        size_t plain = strcspn(format, "{}");
-        spyi_text_add_n(out, format, plain);
-        format += plain;
-        if (!*format) return;
-        const char *end = *format == '{' ? strchr(format, '}') : NULL;
-        if (format[1] == *format) { // doubled: itself
-            spyi_text_add_n(out, format, 1);
-            format += 2;
-        } else if (!end) { // alone
-            spyi_text_add_n(out, format++, 1);
-        } else {
-            spyi_message_field(format + 1, end, record, count, literals, &next, out);
-            format = end + 1;
-        }
-    }
-}
-
-// >>data/gpu_print.c ----------------------------------------------------------------------------------------
-
-// The print buffer: kernels append records to it (src/slang/slangpy_print.slang), the host takes them out once the work is over,
-// and hands them on as text. Hazards: kernels that print count as readers of the buffer, since atomics order them; the
-// host's reset of its header counts as the write.
-
-typedef struct spyi_print_buffer {
-    spyi_storage *storage;
-    size_t buffer_bytes;
-    uint32_t capacity;      // words for records
-    spyi_text pending;      // messages to deliver: each its level, as a byte, its text and a NUL
-    spyi_mutex lock;        // guards `literals`: compile threads learn, too
-    spyi_literals literals; // of all kernels so far
-} spyi_print_buffer;
-
-enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
-
-// >>the buffer
-
-SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
-    const spyi_print_buffer *p = device->printer;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = p->storage;
-    use.end = p->buffer_bytes;
-    use.reads = true;
-    return use;
-}
-
-// Empty, for the kernels that are recorded from now on.
-static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
-    spyi_print_buffer *p = device->printer;
-    uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
-    header[2] = p->capacity;
-    spyi_use use = spyi_print_use(device);
-    use.reads = false;
-    use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->upload(device->gpu, &p->storage->chunk, p->storage->offset, header,
-                                                sizeof header, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
-    p->storage->read_epoch = 0; // those readers have finished
-    return status;
-}
-
-// Whether kernels that print were recorded since.
-static bool spyi_print_is_used(const spyi_print_buffer *p) {
-    return p->storage && p->storage->read_epoch != 0;
-}
-
-SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error) {
-    spy_status status = SPY_OK;
-    if (buffer_bytes == 0) buffer_bytes = SPYI_PRINT_DEFAULT_BYTES;
-    if (buffer_bytes < SPYI_PRINT_LEAST_BYTES || buffer_bytes > SPYI_PRINT_MOST_BYTES) {
-        spyi_text_add(error, "desc.print_buffer_bytes is %zu; expected %d to %d, or 0 for %d", buffer_bytes,
-                      SPYI_PRINT_LEAST_BYTES, SPYI_PRINT_MOST_BYTES, SPYI_PRINT_DEFAULT_BYTES);
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (!(device->base->limits.info.features & SPY_FEATURE_POINTERS)) {
-        spyi_text_add(error, "desc.enable_print needs a device with SPY_FEATURE_POINTERS");
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    spyi_print_buffer *p = (spyi_print_buffer *)spyi_allocate(&device->ctx, sizeof *p);
-    if (!p) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    spyi_mutex_init(&p->lock);
-    device->printer = p;
-    p->buffer_bytes = buffer_bytes;
-    p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
-    p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
-    if (!p->storage) return status;
-    p->storage->references = 1; // command lists have their own
-    return spyi_print_reset(device, error);
-}
-
-SPYI_FN void spyi_print_destroy(spy_device *device) {
-    spyi_print_buffer *p = device->printer;
-    if (!p) return;
-    if (p->storage && --p->storage->references == 0) spyi_pool_give(device, p->storage);
-    spyi_text_free(&p->pending);
-    spyi_literals_free(&p->literals);
-    spyi_mutex_destroy(&p->lock);
-    spyi_free(&device->ctx, p, sizeof *p);
-    device->printer = NULL;
-}
-
-SPYI_FN uint64_t spyi_print_address(const spy_device *device) {
-    const spyi_print_buffer *p = device->printer;
-    return p ? p->storage->chunk.address + p->storage->offset : 0;
-}
-
-SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals) {
-    spyi_print_buffer *p = device->printer;
-    if (!p) return;
-    spyi_mutex_lock(&p->lock);
-    for (uint32_t i = 0; i < literals->count; i++)
-        spyi_literals_add(&p->literals, literals->items[i].hash, literals->items[i].text,
-                          strlen(literals->items[i].text));
-    spyi_mutex_unlock(&p->lock);
-}
-
-// >>messages
-
-static void spyi_print_add(spyi_print_buffer *p, spy_log_level level, const spyi_text *message) {
-    char byte = (char)level;
-    spyi_text_add_n(&p->pending, &byte, 1);
-    spyi_text_add_n(&p->pending, spyi_text_str(message), strlen(spyi_text_str(message)) + 1);
-}
-
-static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, uint32_t count) {
-    spyi_text message = { NULL, 0, 0 };
-    spyi_mutex_lock(&p->lock);
-    for (uint32_t at = 0; count - at >= 2 && words[at] >= 2 && words[at] <= count - at; at += words[at]) {
-        spyi_text_clear(&message);
-        spyi_print_format(words + at, words[at], &p->literals, &message);
-        spyi_print_add(p, SPY_LOG_INFO, &message);
-    }
-    spyi_mutex_unlock(&p->lock);
-    spyi_text_free(&message);
-}
-
-// Waits for all kernels that print, and makes messages of the buffer, which is empty afterwards.
-static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
-    spyi_print_buffer *p = device->printer;
-    if (!spyi_print_is_used(p)) return SPY_OK;
-    if (device->base->recording) {
-        spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    const spyi_storage *storage = p->storage;
-    uint32_t header[SPYI_PRINT_HEADER_WORDS];
-    uint64_t after = storage->use_submit;
-    spy_status status = device->backend->download(device->gpu, header, &storage->chunk, storage->offset,
-                                                  sizeof header, after, error);
-    if (status != SPY_OK) return status;
-    uint32_t count = header[0] < p->capacity ? header[0] : p->capacity;
-    uint32_t *words = (uint32_t *)spyi_malloc(count * sizeof *words + 1);
-    if (!words) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    if (count)
-        status =
-            device->backend->download(device->gpu, words, &storage->chunk, storage->offset + sizeof header,
-                                      count * sizeof *words, after, error);
-    if (status == SPY_OK) {
-        spyi_print_format_all(p, words, count);
-        if (header[1]) {
-            spyi_text lost = { NULL, 0, 0 };
-            spyi_text_add(&lost,
-                          "print: %u message%s did not fit and %s lost: the buffer has %zu bytes; give the "
-                          "device a larger desc.print_buffer_bytes, or wait more often",
-                          header[1], header[1] == 1 ? "" : "s", header[1] == 1 ? "is" : "are",
-                          p->buffer_bytes);
-            spyi_print_add(p, SPY_LOG_WARNING, &lost);
-            spyi_text_free(&lost);
-        }
-        status = spyi_print_reset(device, error);
-    }
-    free(words);
-    return status;
-}
-
-// Warnings keep to desc.log.level; what was printed was asked for by enable_print.
-static void spyi_print_to_log(spy_device *device) {
-    spyi_print_buffer *p = device->printer;
-    for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
-        spy_log_level level = (spy_log_level)p->pending.data[at];
-        if (level == SPY_LOG_INFO || spyi_log_wants(&device->ctx, level))
-            device->ctx.log.func(level, p->pending.data + at + 1, device->ctx.log.user_data);
-    }
-    spyi_text_clear(&p->pending);
-}
-
-SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
-    spyi_text error = { NULL, 0, 0 };
-    if (!device->printer || !device->ctx.log.func) return SPY_OK;
-    spy_status status = spyi_print_gather(device, &error);
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_print_to_log(device);
-    return status;
-}
-
-SPYI_FN void spyi_print_deliver(spy_device *device) {
-    spyi_print_buffer *p = device->printer;
-    if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
-    if (spyi_print_is_used(p) ? device->base->recording ||
-                                    device->backend->finished_submit(device->gpu) < p->storage->use_submit
-                              : !p->pending.size)
-        return;
-    spyi_print_flush(device, "print");
-}
-
-// >>entry points
-
-spy_status spy_flush_print(spy_device *device) {
-    const char *function = "spy_flush_print";
-    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
-    if (status != SPY_OK) return status;
-    status = spyi_print_flush(device, function);
-    spyi_leave(device);
-    return status;
-}
-
-size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
-    const char *function = "spy_read_print";
-    if (text && capacity) text[0] = 0;
-    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return 0;
-    spyi_print_buffer *p = device->printer;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = p ? spyi_print_gather(device, &error) : SPY_OK;
-    size_t size = 0;
-    if (status != SPY_OK) {
-        spyi_fail_text(device, status, function, &error);
-    } else if (p) {
-        size = p->pending.size;
-        for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1)
-            size--; // levels are not text, and a NUL is as long as a newline
-    }
-    if (size && text && capacity > size) {
-        char *to = text;
-        for (size_t at = 0; at < p->pending.size;) {
-            size_t length = strlen(p->pending.data + at + 1);
-            memcpy(to, p->pending.data + at + 1, length);
-            to[length] = '\n';
-            to += length + 1;
-            at += length + 2;
-        }
-        *to = 0;
-        spyi_text_clear(&p->pending);
-    }
-    spyi_leave(device);
-    return size;
-}
-
-// >>data/bounds.c -------------------------------------------------------------------------------------------
-
-// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims, and the names of
-// the arguments that tensors in kernels are numbered by.
-
-enum { SPYI_BOUNDS_WORDS = 28 }; // of the record, see slangpy_bounds.slang
-enum { SPYI_BOUNDS_COMPLETE = 2 };
-
-typedef struct spyi_site {
-    char *function, *argument;
-} spyi_site;
-
-typedef struct spyi_bounds {
-    spyi_storage *storage;
-    spyi_mutex lock; // guards the sites: compile threads bind, too
-    spyi_site *sites;
-    uint32_t count, capacity;
-} spyi_bounds;
-
-static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
-    static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
-    const spyi_storage *storage = device->bounds->storage;
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
-                                                sizeof zeros, false, error);
-    // Else the next look could come before it.
-    if (status == SPY_OK)
-        status =
-            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
-    return status;
-}
-
-SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error) {
-    spy_status status = SPY_OK;
-    if (!(device->base->limits.info.features & SPY_FEATURE_POINTERS)) {
-        spyi_text_add(error, "desc.check_bounds needs a device with SPY_FEATURE_POINTERS");
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    spyi_bounds *b = (spyi_bounds *)spyi_allocate(&device->ctx, sizeof *b);
-    if (!b) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    spyi_mutex_init(&b->lock);
-    device->bounds = b;
-    b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
-                                "slangpy bounds", error, &status);
-    if (!b->storage) return status;
-    b->storage->references = 1;
-    *address = b->storage->chunk.address + b->storage->offset;
-    return spyi_bounds_clear(device, error);
-}
-
-SPYI_FN void spyi_bounds_destroy(spy_device *device) {
-    spyi_bounds *b = device->bounds;
-    if (!b) return;
-    if (b->storage) spyi_pool_give(device, b->storage);
-    for (uint32_t i = 0; i < b->count; i++) {
-        free(b->sites[i].function);
-        free(b->sites[i].argument);
-    }
-    free(b->sites);
-    spyi_mutex_destroy(&b->lock);
-    spyi_free(&device->ctx, b, sizeof *b);
-    device->bounds = NULL;
-}
-
-// Inside the lock.
-static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
-    for (uint32_t i = 0; i < b->count; i++)
-        if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
-            return i + 1;
-    if (b->count == b->capacity) {
-        uint32_t capacity = b->capacity ? b->capacity * 2 : 64;
-        spyi_site *sites = (spyi_site *)spyi_realloc(b->sites, capacity * sizeof *sites);
-        if (!sites) return 0;
-        b->sites = sites;
-        b->capacity = capacity;
-    }
-    spyi_site *site = &b->sites[b->count];
-    site->function = spyi_strdup(function);
-    site->argument = spyi_strdup(argument);
-    if (site->function && site->argument) return ++b->count;
-    free(site->function);
-    free(site->argument);
-    return 0;
-}
-
-SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument) {
-    spyi_bounds *b = device->bounds;
-    if (!b) return 0;
-    spyi_mutex_lock(&b->lock);
-    uint32_t site = spyi_bounds_find(b, function, argument);
-    spyi_mutex_unlock(&b->lock);
-    return site;
-}
-
-// >>the record
-
-static void spyi_bounds_tuple(const uint32_t *words, uint32_t count, spyi_text *out) {
-    spyi_text_add(out, "(");
-    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s%d", i ? ", " : "", (int)words[i]);
-    spyi_text_add(out, count == 1 ? ",)" : ")");
-}
-
-static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint32_t *record,
-                                spyi_text *error) {
-    static const char *const did[3] = { "reads", "writes", "adds" };
-    static const char *const became[3] = { "it got 0", "nothing was written", "nothing was added" };
-    uint32_t site = record[1] & ~SPYI_BOUNDS_GRADIENT, rank = record[2] & 255, access = record[2] >> 8 & 255;
-    uint32_t call_rank = record[2] >> 16;
-    const uint32_t *index = record + 4, *shape = record + 12;
-    if (rank > SPY_MAX_RANK) rank = SPY_MAX_RANK;
-    if (call_rank > SPY_MAX_RANK) call_rank = SPY_MAX_RANK;
-    if (access > 2) access = 0;
-    spyi_mutex_lock(&b->lock);
-    if (site >= 1 && site <= b->count) {
-        const spyi_site *of = &b->sites[site - 1];
-        if (!function || strcmp(function, of->function) != 0) spyi_text_add(error, "%s: ", of->function);
-        spyi_text_add(error, "'%s'%s: the kernel %s at index ", of->argument,
-                      record[1] & SPYI_BOUNDS_GRADIENT ? ", its gradient" : "", did[access]);
-    } else {
-        spyi_text_add(error, "a tensor that was made in Slang: the kernel %s at index ", did[access]);
-    }
-    spyi_mutex_unlock(&b->lock);
-    spyi_bounds_tuple(index, rank, error);
-    spyi_text_add(error, ", its shape is ");
-    spyi_bounds_tuple(shape, rank, error);
-    for (uint32_t d = 0; d < rank; d++) {
-        if ((int)index[d] >= 0 && (int)index[d] < (int)shape[d]) continue;
-        if (shape[d])
-            spyi_text_add(error, ": expected 0 to %d in dimension %u, got %d", (int)shape[d] - 1, d,
-                          (int)index[d]);
-        else spyi_text_add(error, ": dimension %u is empty", d);
-        break;
-    }
-    if (call_rank) {
-        spyi_text_add(error, "; at element ");
-        spyi_bounds_tuple(record + 20, call_rank, error);
-        spyi_text_add(error, " of the call");
-    }
-    spyi_text_add(error, "; %s", became[access]);
-}
-
-// The work that was waited for is done, so that the record can be read without waiting. What other work, which still
-// runs, is writing just now is told next time.
-SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
-    spyi_bounds *b = device->bounds;
-    uint32_t record[SPYI_BOUNDS_WORDS];
-    if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
-    spy_status status = device->backend->download(device->gpu, record, &b->storage->chunk, b->storage->offset,
-                                                  sizeof record, 0, error);
-    if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
-    status = spyi_bounds_clear(device, error);
-    if (status != SPY_OK) return status;
-    spyi_bounds_explain(b, function, record, error);
-    return SPY_ERROR_OUT_OF_RANGE;
-}
-
-SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) {
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_bounds_take(device, NULL, &error);
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_text_free(&error);
-    return status;
-}
-
-// >>data/reflect.c ------------------------------------------------------------------------------------------
+// >>module/reflect.c ----------------------------------------------------------------------------------------
 
 // Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
 
@@ -23410,7 +24092,7 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     return implements;
 }
 
-// >>data/reload.c -------------------------------------------------------------------------------------------
+// >>module/reload.c -----------------------------------------------------------------------------------------
 
 // Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
 // of the old code leave the cache, and go once the GPU has finished with them.
@@ -23695,7 +24377,7 @@ static void spyi_reload_replace(spyi_reload_part *part) {
     module->generation++;
     for (size_t i = 0; i < part->function_count; i++) {
         spy_function *f = part->functions[i].function;
-        spyi_cache_forget_function(device, f);
+        device->listener->forget(device, f);
         spyi_overloads_free(&f->overloads);
         f->overloads = part->functions[i].overloads;
         f->entry_known = false;
@@ -23721,7 +24403,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
     if (!spyi_atomic_load(&job->finished)) return false;
     if (job->status == SPY_OK) {
         bool more = false, good = true;
-        spyi_prepared_collect(device);
+        device->listener->collect(device);
         for (size_t i = 0; i < job->count; i++) {
             if (job->parts[i].module->users) return false;
             good = good && spyi_reload_note_functions(&job->parts[i], &more);
@@ -23752,7 +24434,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             m->stale = device->reload_looking = true; // loaded meanwhile, with the old code
             m->tried = false;
         }
-        spyi_prepared_reloaded(device);
+        device->listener->reloaded(device);
     } else {
         spyi_reload_failed(run, job);
     }
@@ -23820,8 +24502,8 @@ static void spyi_reload_finish_all(spyi_reload_run *run) {
 static void spyi_reload_await_prepared(spy_device *device) {
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
-        spyi_prepared_collect(device);
-        if (!spyi_prepared_renewing(device)) return;
+        device->listener->collect(device);
+        if (!device->listener->renewing(device)) return;
         spyi_await_outside(device, NULL, seen);
     }
 }
@@ -23883,685 +24565,12 @@ spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_
         if (!device->reload_looking && spyi_reload_due(device, interval_ns)) spyi_reload_look(device);
         if (device->reload_looking) spyi_reload_next(&run, true);
     }
-    spyi_prepared_collect(device);
+    device->listener->collect(device);
     if (device->reload_job) run.info.compiling = (uint32_t)device->reload_job->count;
-    else if (spyi_prepared_renewing(device)) run.info.compiling = 1;
+    else if (device->listener->renewing(device)) run.info.compiling = 1;
     if (info) *info = run.info;
     spyi_reload_finish(&run);
     return run.status;
-}
-
-// >>data/device.c -------------------------------------------------------------------------------------------
-
-// The device: creation, release, the guard that every public function passes, and what the device tells of itself.
-
-// Our side in Slang: what `import slangpy;` finds, and the files that it includes.
-static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
-
-// >>the guard
-
-SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind) {
-    spyi_object *o = (spyi_object *)object;
-    return o && o->kind == (uint32_t)kind ? o : NULL;
-}
-
-static const char *spyi_kind_name(uint32_t kind) {
-    switch (kind) {
-    case SPYI_KIND_DEVICE: return "device";
-    case SPYI_KIND_MODULE: return "module";
-    case SPYI_KIND_FUNCTION: return "function";
-    case SPYI_KIND_TENSOR: return "tensor";
-    case SPYI_KIND_PREPARED: return "prepared call";
-    case SPYI_KIND_CURSOR: return "cursor";
-    case SPYI_KIND_LIST: return "command list";
-    default: return "unknown object";
-    }
-}
-
-static spy_status spyi_released(const char *function, const char *expected) {
-    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
-}
-
-static void spyi_queue_release(spyi_object *object);
-
-static spyi_object *spyi_take_releases(spy_device *device) {
-    spyi_mutex_lock(&device->release_lock);
-    spyi_object *queue = device->release_queue;
-    device->release_queue = NULL;
-    spyi_atomic_store(&device->release_count, 0);
-    spyi_mutex_unlock(&device->release_lock);
-    return queue;
-}
-
-static void spyi_free_releases(spyi_object *queue) {
-    while (queue) {
-        spyi_object *object = queue;
-        queue = object->release_next;
-        if (object->released_kind == (uint32_t)SPYI_KIND_PREPARED &&
-            spyi_prepared_compiles((struct spy_prepared *)(void *)object)) { // goes once its thread has ended
-            spyi_queue_release(object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
-            spyi_tensor_unlink((spy_tensor *)(void *)object);
-            spyi_tensor_free((spy_tensor *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
-            spyi_module_free((spy_module *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
-            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
-        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
-            spyi_list_free((struct spy_command_list *)(void *)object);
-        } else {
-            spyi_prepared_free((struct spy_prepared *)(void *)object);
-        }
-    }
-}
-
-SPYI_FN void spyi_drain_releases(spy_device *device) {
-    spyi_free_releases(spyi_take_releases(device));
-}
-
-// Frees what was released, inside the device. False: that was the object itself, or the module of this function.
-static bool spyi_outlives_releases(spy_device *device, const spyi_object *o) {
-    // The queue is taken before the object is looked at: what is released from now on is freed by a later call.
-    spyi_object *queue = spyi_take_releases(device);
-    bool function = o->kind == (uint32_t)SPYI_KIND_FUNCTION;
-    spy_module *module = function ? ((const spy_function *)(const void *)o)->module : NULL;
-    bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(module && module->object.kind == (uint32_t)SPYI_KIND_DEAD);
-    bool held = lives && module; // what goes may be its last user
-    if (held) spyi_atomic_add(&module->object.references, 1);
-    spyi_free_releases(queue);
-    if (!held || spyi_atomic_add(&module->object.references, -1) > 0) return lives;
-    spyi_module_free(module);
-    return false;
-}
-
-static void spyi_on_turn_blocks(void *user, bool begins) {
-    spyi_block((spyi_context *)user, begins);
-}
-
-// Kept by the thread, which can ask without the device, and by the device, as all that is refused.
-static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
-    const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
-    spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
-    return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
-}
-
-// The turn was not free.
-static spy_status spyi_enter_later(spy_device *device, const char *function) {
-    spyi_context *ctx = &device->ctx;
-    switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
-    case SPYI_TURN_TAKEN: return SPY_OK;
-    case SPYI_TURN_MINE: return spyi_refuse_callback(ctx, function);
-    case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
-    default: return spyi_released(function, "device");
-    }
-}
-
-// Whether this thread is in a call that works outside of the device: then it comes from a callback.
-static bool spyi_is_outside(const spy_device *device) {
-    const spyi_outside *o = device->outside;
-    uintptr_t me = o ? spyi_thread_id() : 0;
-    while (o && spyi_noted_thread(&o->thread) != me) o = o->next;
-    return o != NULL;
-}
-
-SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
-    const char *expected = spyi_kind_name((uint32_t)kind);
-    const spyi_object *o = (const spyi_object *)object;
-    if (!o)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
-                     spyi_kind_name(o->kind));
-}
-
-SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
-    const spyi_object *o = (const spyi_object *)object;
-    if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
-        spy_device *device = o->device;
-        spy_status status =
-            SPYI_LIKELY(spyi_turns_try(&device->ctx.turns)) ? SPY_OK : spyi_enter_later(device, function);
-        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&device->release_count) == 0 && !device->outside))
-            return SPY_OK;
-        if (status != SPY_OK) return status;
-        if (spyi_is_outside(device)) {
-            spyi_leave(device);
-            return spyi_refuse_callback(&device->ctx, function);
-        }
-        if (spyi_atomic_load(&device->release_count) == 0 || spyi_outlives_releases(device, o)) return SPY_OK;
-        spyi_leave(device);
-        return spyi_released(function, spyi_kind_name((uint32_t)kind));
-    }
-    return spyi_refuse_object(object, kind, function);
-}
-
-SPYI_FN void spyi_leave(const void *object) {
-    spyi_turns_leave(&((const spyi_object *)object)->device->ctx.turns);
-}
-
-// >>work outside of the device
-
-SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {
-    memset(outside, 0, sizeof *outside);
-    outside->next = device->outside;
-    if (outside->next) outside->next->previous = outside;
-    device->outside = outside;
-    outside->module = module;
-    if (!module) return;
-    module->users++;
-    spyi_atomic_add(&module->object.references, 1);
-}
-
-SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside) {
-    if (outside->previous) outside->previous->next = outside->next;
-    else device->outside = outside->next;
-    if (outside->next) outside->next->previous = outside->previous;
-    if (outside->module) {
-        outside->module->users--;
-        spyi_object_release(&outside->module->object);
-    }
-    spyi_turns_notify(&device->ctx.turns);
-}
-
-SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped) {
-    while (dropped) {
-        spyi_dropped_unit *next = dropped->next;
-        spyi_unit_release(dropped->unit);
-        spyi_free(ctx, dropped, sizeof *dropped);
-        dropped = next;
-    }
-}
-
-SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
-                                   const void *work, const void *key, size_t key_size) {
-    spyi_dropped_unit *dropped = device->dropped_units;
-    device->dropped_units = NULL;
-    spyi_outside_begin(device, outside, module);
-    outside->thread = spyi_thread_id();
-    outside->work = work;
-    outside->key = key;
-    outside->key_size = key_size;
-    spyi_leave(device);
-    spyi_release_units(&device->ctx, dropped);
-}
-
-SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module) {
-    spyi_step_out_to_make(device, outside, module, NULL, NULL, 0);
-}
-
-static void spyi_come_back(spy_device *device) {
-    spyi_turns *turns = &device->ctx.turns;
-    if (!spyi_turns_try(turns)) (void)spyi_turns_wait(turns, spyi_on_turn_blocks, &device->ctx);
-}
-
-SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside) {
-    spyi_come_back(device);
-    spyi_outside_end(device, outside);
-}
-
-static void spyi_await(spy_device *device, int32_t seen) {
-    spyi_turns_await(&device->ctx.turns, seen, spyi_on_turn_blocks, &device->ctx);
-}
-
-SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen) {
-    spyi_outside waiting;
-    spyi_outside_begin(device, &waiting, module);
-    waiting.thread = spyi_thread_id();
-    spyi_await(device, seen);
-    spyi_outside_end(device, &waiting);
-}
-
-SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size) {
-    const spyi_outside *o = device->outside;
-    while (o && (o->work != work || o->key_size != key_size || memcmp(o->key, key, key_size) != 0)) o = o->next;
-    return o != NULL;
-}
-
-SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
-                             size_t key_size) {
-    for (;;) {
-        int32_t seen = spyi_turns_events(&device->ctx.turns);
-        if (!spyi_is_under_way(device, work, key, key_size)) return;
-        spyi_await_outside(device, module, seen);
-    }
-}
-
-SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit) {
-    spyi_dropped_unit *dropped = (spyi_dropped_unit *)spyi_allocate(&device->ctx, sizeof *dropped);
-    if (!dropped) {
-        spyi_unit_release(unit);
-        return;
-    }
-    dropped->unit = unit;
-    dropped->next = device->dropped_units;
-    device->dropped_units = dropped;
-}
-
-SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
-                                  spyi_text *error) {
-    spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(error));
-    spyi_text_free(error);
-    return status;
-}
-
-SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
-    spyi_object *o = spyi_as(object, kind);
-    if (o) spyi_atomic_add(&o->references, 1);
-    else spyi_refuse_object(object, kind, function);
-}
-
-static void spyi_queue_release(spyi_object *object) {
-    spy_device *device = object->device;
-    spyi_mutex_lock(&device->release_lock);
-    object->release_next = device->release_queue;
-    device->release_queue = object;
-    spyi_atomic_add(&device->release_count, 1);
-    spyi_mutex_unlock(&device->release_lock);
-}
-
-SPYI_FN void spyi_object_release(spyi_object *object) {
-    spy_device *device = object->device;
-    if (device->ctx.turns.fork_count != spyi_fork_count()) {
-        char what[64];
-        snprintf(what, sizeof what, "release of a %s", spyi_kind_name(object->kind));
-        spyi_forked(&device->ctx, what);
-        return;
-    }
-    if (spyi_atomic_add(&object->references, -1) != 0) return;
-    object->released_kind = object->kind;
-    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
-    spyi_queue_release(object);
-}
-
-SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
-    object->kind = (uint32_t)SPYI_KIND_DEAD;
-#ifndef NDEBUG
-    spyi_grave *grave = (spyi_grave *)spyi_allocate(&device->ctx, sizeof *grave);
-    if (grave) {
-        grave->object = object;
-        grave->size = size;
-        grave->next = device->graves;
-        device->graves = grave;
-        return;
-    }
-#endif
-    spyi_free(&device->ctx, object, size);
-}
-
-// >>creation and release
-
-static void spyi_device_destroy(spy_device *device) {
-    spyi_context *ctx = &device->ctx;
-    while (device->close_callbacks) {
-        spyi_close_callback *callback = device->close_callbacks;
-        device->close_callbacks = callback->next;
-        spyi_leave(device); // it may still read results
-        callback->func(device, callback->user_data);
-        if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
-        spyi_free(ctx, callback, sizeof *callback);
-    }
-    spyi_reload_abandon(device);
-    spyi_prepared_finish_all(device);
-    for (int32_t seen = spyi_turns_events(&ctx->turns); device->outside; seen = spyi_turns_events(&ctx->turns))
-        spyi_await(device, seen); // a module that another thread still loads
-    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
-    if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
-    if (device->gpu) { // a callback may have recorded more
-        spyi_text ignored = { NULL, 0, 0 };
-        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
-        spyi_text_free(&ignored);
-        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
-    }
-    spyi_drain_releases(device);
-    spyi_prepared_free_all(device);
-    while (device->lists) spyi_list_free(device->lists);
-    while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
-    while (device->tensors) {
-        spy_tensor *tensor = device->tensors;
-        device->tensors = tensor->next;
-        if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
-        free((void *)tensor->label);
-        tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
-        spyi_free(ctx, tensor, sizeof *tensor);
-    }
-    while (device->dead_first) {
-        spy_tensor *tensor = device->dead_first;
-        device->dead_first = tensor->next;
-        spyi_free(ctx, tensor, sizeof *tensor);
-    }
-    if (device->cache) spyi_cache_destroy(device);
-    while (device->modules)
-        spyi_module_free(device->modules); // newest first: those that link before those linked
-    spyi_release_units(ctx, device->dropped_units);
-    device->dropped_units = NULL;
-    while (device->graves) {
-        spyi_grave *grave = device->graves;
-        device->graves = grave->next;
-        spyi_free(ctx, grave->object, grave->size);
-        spyi_free(ctx, grave, sizeof *grave);
-    }
-    if (device->readback) spyi_pool_give(device, device->readback);
-    spyi_print_destroy(device);
-    spyi_bounds_destroy(device);
-    if (device->gpu) spyi_pool_destroy(device);
-    if (device->compiler) spyi_compiler_destroy(device->compiler);
-    if (device->types) spyi_types_destroy(device->types);
-    free(device->dump_directory);
-    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    if (spyi_builds_release(device)) spyi_device_free(device);
-}
-
-// What a build needs that the driver is not done with.
-SPYI_FN void spyi_device_free(spy_device *device) {
-    spyi_context *ctx = &device->ctx;
-    spyi_builds_free(device);
-    if (device->gpu) device->backend->destroy(device->gpu);
-    spyi_mutex_destroy(&device->release_lock);
-    spyi_mutex_destroy(&device->dump_lock);
-    spy_allocator allocator = ctx->allocator;
-    spyi_context_destroy(ctx);
-    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    allocator.free(device, sizeof *device, allocator.user_data);
-}
-
-spy_device *spy_create_device(const spy_device_desc *desc) {
-    const char *function = "spy_create_device";
-    if (!desc) {
-        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-        return NULL;
-    }
-    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
-        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
-                  SPYI_DESC_PROBLEM(spy_device_desc, desc));
-        return NULL;
-    }
-    const spy_allocator *a = &desc->allocator;
-    bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
-    spyi_context setup; // reports until the device exists
-    memset(&setup, 0, sizeof setup);
-    spy_device_desc plain = *desc;
-    if (some && !all) memset(&plain.allocator, 0, sizeof plain.allocator);
-    spyi_context_init(&setup, &plain);
-    spy_device *device = NULL;
-    spy_status status = SPY_OK;
-    spyi_text error = { NULL, 0, 0 };
-    if (desc->include_path_count && !desc->include_paths) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "desc.include_path_count is %zu, include_paths is NULL",
-                      desc->include_path_count);
-    } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "desc.files has no open");
-    } else if (some && !all) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
-    } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
-        status = SPY_ERROR_IO;
-        spyi_text_add(&error, "desc.dump_directory: expected an existing folder, got '%s'",
-                      desc->dump_directory);
-    } else if (!desc->backend) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
-    } else {
-        device = (spy_device *)spyi_allocate(&setup, sizeof *device);
-        if (!device) {
-            status = SPY_ERROR_OUT_OF_MEMORY;
-            spyi_text_add(&error, "out of host memory");
-        }
-    }
-    if (device) {
-        spyi_context_init(&device->ctx, desc);
-        device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
-        device->ctx.object.device = device;
-        spyi_atomic_store(&device->ctx.object.references, 1);
-        spyi_mutex_init(&device->release_lock);
-        spyi_mutex_init(&device->dump_lock);
-        spyi_builds_init(device);
-        device->backend = desc->backend;
-        device->epoch = 1;
-        device->dump_directory = spyi_strdup(desc->dump_directory);
-        status = desc->backend->create(&device->ctx, desc, &device->gpu, &error);
-    }
-    if (device && status == SPY_OK) {
-        device->base = (spyi_gpu_base *)device->gpu;
-        spyi_compiler_desc compiler;
-        memset(&compiler, 0, sizeof compiler);
-        compiler.library_path = desc->slang_library;
-        compiler.include_paths = desc->include_paths;
-        compiler.include_path_count = desc->include_path_count;
-        compiler.target = device->base->limits.target;
-        compiler.print = desc->enable_print;
-        if (desc->check_bounds) status = spyi_bounds_create(device, &compiler.bounds_record, &error);
-        compiler.files = desc->files;
-        device->reload = desc->reload;
-        compiler.embedded = spyi_slang_files;
-        compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
-        device->types = spyi_types_create(compiler.target);
-        device->compiler =
-            device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
-        device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
-        if (status == SPY_OK && (!device->types || !device->compiler || !device->cache)) {
-            status = SPY_ERROR_OUT_OF_MEMORY;
-            spyi_text_add(&error, "out of host memory");
-        } else if (status == SPY_OK) {
-            for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
-                device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
-            if (desc->enable_print) status = spyi_print_create(device, desc->print_buffer_bytes, &error);
-        }
-    }
-    if (status != SPY_OK) {
-        // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
-        if (spyi_log_wants(&setup, SPY_LOG_ERROR))
-            spyi_logf(&setup, SPY_LOG_ERROR, "%s: %s", function, spyi_text_str(&error));
-        spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
-        if (device) spyi_device_destroy(device);
-        device = NULL;
-    }
-    spyi_text_free(&error);
-    spyi_context_destroy(&setup);
-    return device;
-}
-
-void spy_release_device(spy_device *device) {
-    if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
-    spyi_device_destroy(device);
-}
-
-// >>work
-
-spy_submit_id spy_flush(spy_device *device) {
-    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
-    spyi_text error = { NULL, 0, 0 };
-    spy_submit_id id = device->backend->open_submit(device->gpu);
-    spy_status status = device->backend->submit(device->gpu, &error);
-    // Without recorded work the number stays open: what was asked for ended with the batch before.
-    if (device->backend->open_submit(device->gpu) == id) id--;
-    if (status != SPY_OK) {
-        spyi_fail_text(device, status, "spy_flush", &error);
-        id = 0;
-    }
-    spyi_leave(device);
-    return id;
-}
-
-// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
-static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
-    spyi_text error = { NULL, 0, 0 };
-    spyi_block(&device->ctx, true);
-    spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
-    spyi_block(&device->ctx, false);
-    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
-    else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (status != SPY_OK) return status;
-    spyi_print_deliver(device);
-    status = spyi_bounds_report(device, function);
-    if (status != SPY_OK) return status;
-    return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
-}
-
-#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
-
-SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
-    const spy_interrupt *interrupt = &device->ctx.interrupt;
-    bool held = device->base->held_from != 0 && submit >= device->base->held_from;
-    bool asks = interrupt->func && device->base->slices && !held;
-    spy_status status;
-    spyi_block(&device->ctx, true);
-    for (;;) {
-        size_t before = error->size;
-        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
-        if (!asks || status != SPY_ERROR_NOT_READY) break;
-        if (error->data) error->data[error->size = before] = 0; // not a failure
-        if (!interrupt->func(interrupt->user_data)) continue;
-        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
-        status = SPY_ERROR_INTERRUPTED;
-        break;
-    }
-    spyi_block(&device->ctx, false);
-    return status;
-}
-
-spy_status spy_wait(spy_device *device) {
-    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
-    if (entered != SPY_OK) return entered;
-    spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
-    spyi_leave(device);
-    return status;
-}
-
-spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns) {
-    const char *function = "spy_wait_for_submit";
-    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
-    if (entered != SPY_OK) return entered;
-    spy_status status;
-    if (id > device->backend->open_submit(device->gpu))
-        status =
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                      "%s: id %llu has not been given out by spy_flush()", function, (unsigned long long)id);
-    else status = spyi_wait(device, function, id, timeout_ns);
-    spyi_leave(device);
-    return status;
-}
-
-bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
-    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished") != SPY_OK) return false;
-    bool finished = device->backend->finished_submit(device->gpu) >= id;
-    spyi_leave(device);
-    return finished;
-}
-
-spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *, void *), void *user_data) {
-    const char *function = "spy_add_close_callback";
-    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
-    if (entered != SPY_OK) return entered;
-    spy_status status = SPY_OK;
-    spyi_close_callback *callback = NULL;
-    if (!func)
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL",
-                           function);
-    if (status == SPY_OK) {
-        callback = (spyi_close_callback *)spyi_allocate(&device->ctx, sizeof *callback);
-        if (!callback)
-            status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-    }
-    if (callback) {
-        callback->func = func;
-        callback->user_data = user_data;
-        callback->next = device->close_callbacks;
-        device->close_callbacks = callback;
-    }
-    spyi_leave(device);
-    return status;
-}
-
-spy_status spy_trim(spy_device *device) {
-    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
-    if (entered != SPY_OK) return entered;
-    spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
-    if (status == SPY_ERROR_NOT_READY && !device->base->recording)
-        status = SPY_OK; // recordings keep what they use
-    if (status == SPY_OK) spyi_pool_trim(device);
-    spyi_leave(device);
-    return status;
-}
-
-spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
-    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_set_dump_directory");
-    if (entered != SPY_OK) return entered;
-    spy_status status = SPY_OK;
-    char *copy = directory ? spyi_strdup(directory) : NULL;
-    if (directory && !spyi_folder_exists(directory)) {
-        status =
-            spyi_fail(&device->ctx, SPY_ERROR_IO,
-                      "spy_set_dump_directory: directory: expected an existing folder, got '%s'", directory);
-        free(copy);
-    } else if (directory && !copy) {
-        status = SPY_ERROR_OUT_OF_MEMORY;
-        spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
-    } else {
-        spyi_mutex_lock(&device->dump_lock);
-        char *old = device->dump_directory;
-        device->dump_directory = copy;
-        spyi_mutex_unlock(&device->dump_lock);
-        free(old);
-    }
-    spyi_leave(device);
-    return status;
-}
-
-// >>information
-
-spy_device_info spy_get_device_info(const spy_device *device) {
-    spy_device_info info;
-    memset(&info, 0, sizeof info);
-    if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
-    else spyi_refuse_object(device, SPYI_KIND_DEVICE, "spy_get_device_info");
-    return info;
-}
-
-size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity) {
-    if (!backend) {
-        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_enumerate_adapters: expected a backend, got NULL");
-        return 0;
-    }
-    spyi_text error = { NULL, 0, 0 };
-    size_t count = backend->enumerate(infos, infos ? capacity : 0, &error);
-    if (error.size) spyi_fail(NULL, SPY_ERROR_NO_DEVICE, "spy_enumerate_adapters: %s", spyi_text_str(&error));
-    spyi_text_free(&error);
-    return count;
-}
-
-spy_device_stats spy_get_device_stats(spy_device *device) {
-    spy_device_stats stats;
-    memset(&stats, 0, sizeof stats);
-    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats") != SPY_OK) return stats;
-    stats = device->stats;
-    stats.dispatches = device->base->stats.dispatches;
-    stats.barriers = device->base->stats.barriers;
-    stats.submits = device->base->stats.submits;
-    stats.driver_allocations = device->base->stats.driver_allocations;
-    stats.driver_bytes = device->base->stats.driver_bytes;
-    stats.recordings = device->base->stats.recordings;
-    stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
-    stats.pool_bytes = device->pool.held_bytes;
-    stats.used_bytes = device->pool.used_bytes;
-    stats.compiler_loads = spyi_compiler_loads(device->compiler);
-    spyi_leave(device);
-    return stats;
-}
-
-// >>for backends
-
-SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
-    spyi_pool_release_held(device);
-    spyi_print_deliver(device);
-    return spyi_bounds_report(device, function);
-}
-
-SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
-    if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
-    spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function,
-              backend_name, device->backend->name);
-    return NULL;
 }
 
 // >>bind/bind.h ---------------------------------------------------------------------------------------------
@@ -25603,6 +25612,7 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 typedef struct spyi_attempt {
     spy_function *function;
     spyi_unit *unit;
+    spyi_type_finder finder; // of the unit's types
     spyi_types *types;
     const spyi_values *values;
     spyi_bound bound;
@@ -26073,7 +26083,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         return spyi_mismatch(a, path, type, v, "");
     if (v->child_count > field_count) return spyi_too_many_fields(a, index, type, fields, field_count, path);
     bool constant = a->constant;
-    const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
+    const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, &a->finder, type) : NULL;
     int32_t *children = (int32_t *)spyi_malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
@@ -26144,7 +26154,7 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
     fields[0].name = "p";
     fields[1].name = "d";
     fields[0].type = spyi_unit_find_type(a->unit, spyi_text_str(&name));
-    if (fields[0].type) fields[1].type = spyi_differential(a->types, a->unit, fields[0].type);
+    if (fields[0].type) fields[1].type = spyi_differential(a->types, &a->finder, fields[0].type);
     spyi_text_free(&name);
     return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
 }
@@ -26466,6 +26476,7 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
     memset(&a, 0, sizeof a);
     a.function = function;
     a.unit = function->module->unit;
+    a.finder = spyi_unit_finder(a.unit);
     a.types = function->object.device->types;
     a.values = values;
     a.whole = true;
@@ -26874,6 +26885,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         memset(&attempt, 0, sizeof attempt);
         attempt.function = function;
         attempt.unit = function->module->unit;
+        attempt.finder = spyi_unit_finder(attempt.unit);
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.spread = spread;
@@ -27044,7 +27056,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
     const spyi_value *v = &a->values->items[index];
     bool backward = a->bound.mode == SPY_CALL_BACKWARD, in = leaf->param_in, out = leaf->param_out;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
-    leaf->differential = spyi_differential(a->types, a->unit, leaf->type);
+    leaf->differential = spyi_differential(a->types, &a->finder, leaf->type);
     if (!given[0] && !given[1]) return true;
     if (a->constant && pair && leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
@@ -27085,7 +27097,7 @@ static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value
     const spyi_leaf *of = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[value];
     spyi_fit fit;
-    const spyi_type *wanted = spyi_differential(a->types, a->unit, of->element), *type = of->type;
+    const spyi_type *wanted = spyi_differential(a->types, &a->finder, of->element), *type = of->type;
     const spyi_value_kind *kind = of->kind;
     spyi_text path = { NULL, 0, 0 };
     if (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit))
@@ -30481,6 +30493,7 @@ typedef struct spyi_launch {
 
 // >>plans: what one signature of a function became
 typedef struct spyi_plan spyi_plan;
+typedef struct spyi_cache spyi_cache;
 struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
@@ -30515,6 +30528,9 @@ struct spyi_cache {
 };
 
 // cache.c
+SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
+SPYI_FN void spyi_cache_destroy(spy_device *device);
+SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
 SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
                                    spyi_values *values); // NULL: not there
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
@@ -30605,6 +30621,19 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 SPYI_FN void spyi_again_free(spyi_plan *plan);
+
+// attach.c
+SPYI_FN void spyi_calls_attach(spy_device *device);
+
+// prepare.c
+// All within the device, without waiting. After a reload: has threads compile the new code of prepared calls.
+SPYI_FN void spyi_prepared_reloaded(spy_device *device);
+SPYI_FN void spyi_prepared_collect(spy_device *device); // takes over what threads have finished
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // a thread compiles new code of one
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
+SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
+SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
+SPYI_FN void spyi_prepared_free_all(spy_device *device);
 
 // run.c
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
@@ -30711,6 +30740,9 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
                                              const spyi_use *uses, uint32_t use_count, bool untracked,
                                              spyi_text *error);
 
+SPYI_FN void spyi_lists_attach(spy_device *device);
+SPYI_FN void spyi_list_free(struct spy_command_list *list);
+
 // >>call/cache.c --------------------------------------------------------------------------------------------
 
 // The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
@@ -30810,7 +30842,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
     if (--plan->references > 0) return;
-    if (!device->outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
+    if (!device->ctx.outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
         spyi_plan_free(device, plan);
         return;
     }
@@ -30820,7 +30852,7 @@ SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_cache_collect(spy_device *device) {
     spyi_plan **at = &device->cache->retired;
-    if (!*at || device->outside) return; // a call that is outside comes back to its plan
+    if (!*at || device->ctx.outside) return; // a call that is outside comes back to its plan
     uint64_t finished = device->backend->finished_submit(device->gpu);
     while (*at) {
         spyi_plan *plan = *at;
@@ -35194,6 +35226,15 @@ spy_list_info spy_get_list_info(spy_command_list *list) {
     return info;
 }
 
+static void spyi_list_release(spyi_object *object) {
+    spyi_list_free((spy_command_list *)(void *)object);
+}
+
+SPYI_FN void spyi_lists_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_list_release, NULL };
+    device->ctx.tables[SPYI_KIND_LIST - SPYI_KIND_DEVICE] = &table;
+}
+
 // >>call/list_record.c --------------------------------------------------------------------------------------
 
 // What a command list can record besides calls: copies, fills, writes, barriers, labels and timestamps.
@@ -35761,6 +35802,245 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
     if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
     spyi_leave(list);
     return status;
+}
+
+// >>call/attach.c -------------------------------------------------------------------------------------------
+
+// What the rooms below ask of calls: how prepared calls go, and what happens to plans when code changes.
+
+static void spyi_prepared_release(spyi_object *object) {
+    struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
+    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // goes once its thread has ended
+    else spyi_prepared_free(prepared);
+}
+
+static void spyi_forget_code(spy_device *device, const spy_function *function) {
+    if (device->cache) spyi_cache_forget_function(device, function);
+}
+
+SPYI_FN void spyi_calls_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_prepared_release, NULL };
+    static const spyi_code_listener listener = { spyi_forget_code, spyi_prepared_reloaded,
+                                                 spyi_prepared_collect, spyi_prepared_renewing };
+    device->ctx.tables[SPYI_KIND_PREPARED - SPYI_KIND_DEVICE] = &table;
+    device->listener = &listener;
+}
+
+// >>device/device.c -----------------------------------------------------------------------------------------
+
+// Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
+
+typedef struct spyi_close_callback {
+    void (*func)(spy_device *device, void *user_data);
+    void *user_data;
+    struct spyi_close_callback *next;
+} spyi_close_callback;
+
+// >>release
+
+// Callbacks may use the device, and add others.
+static void spyi_run_close_callbacks(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    while (device->close_callbacks) {
+        spyi_close_callback *callback = device->close_callbacks;
+        device->close_callbacks = callback->next;
+        spyi_leave(device); // it may still read results
+        callback->func(device, callback->user_data);
+        if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
+        spyi_free(ctx, callback, sizeof *callback);
+    }
+}
+
+static void spyi_device_destroy(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    spyi_run_close_callbacks(device);
+    spyi_reload_abandon(device);
+    spyi_prepared_finish_all(device);
+    for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
+        spyi_await(ctx, seen); // a module that another thread still loads
+    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
+    if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
+    if (device->gpu) { // a callback may have recorded more
+        spyi_text ignored = { NULL, 0, 0 };
+        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
+        spyi_text_free(&ignored);
+        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
+    }
+    spyi_drain_releases(device);
+    spyi_prepared_free_all(device);
+    while (device->lists) spyi_list_free(device->lists);
+    while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
+    spyi_tensors_free_all(device);
+    if (device->cache) spyi_cache_destroy(device);
+    spyi_modules_free_all(device);
+    spyi_free_graves(ctx);
+    if (device->readback) spyi_pool_give(device, device->readback);
+    spyi_print_destroy(device);
+    spyi_bounds_destroy(device);
+    if (device->gpu) spyi_pool_destroy(device);
+    if (device->compiler) spyi_compiler_destroy(device->compiler);
+    if (device->types) spyi_types_destroy(device->types);
+    free(device->dump_directory);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (spyi_builds_release(device)) spyi_device_free(device);
+}
+
+void spy_release_device(spy_device *device) {
+    if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
+    spyi_device_destroy(device);
+}
+
+// >>creation
+
+static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text *error) {
+    const spy_allocator *a = &desc->allocator;
+    bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
+    if (desc->include_path_count && !desc->include_paths) {
+        spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL",
+                      desc->include_path_count);
+    } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
+        spyi_text_add(error, "desc.files has no open");
+    } else if (some && !all) {
+        spyi_text_add(error, "desc.allocator needs all of allocate, reallocate and free, or none");
+    } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
+        spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
+                      desc->dump_directory);
+        return SPY_ERROR_IO;
+    } else if (!desc->backend) {
+        spyi_text_add(error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
+    } else {
+        return SPY_OK;
+    }
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
+    spyi_context_init(&device->ctx, desc);
+    device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
+    device->ctx.object.device = device;
+    spyi_atomic_store(&device->ctx.object.references, 1);
+    device->ctx.core = spyi_device_core();
+    spyi_mutex_init(&device->dump_lock);
+    spyi_builds_init(device);
+    device->backend = desc->backend;
+    device->epoch = 1;
+    device->reload = desc->reload;
+    device->dump_directory = spyi_strdup(desc->dump_directory);
+    spyi_tensors_attach(device);
+    spyi_cursors_attach(device);
+    spyi_modules_attach(device);
+    spyi_calls_attach(device);
+    spyi_lists_attach(device);
+}
+
+// What the rooms have of a device that has its GPU.
+static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
+    spy_status status = SPY_OK;
+    uint64_t bounds_record = 0;
+    device->base = (spyi_gpu_base *)device->gpu;
+    if (desc->check_bounds) status = spyi_bounds_create(device, &bounds_record, error);
+    device->types = spyi_types_create(device->base->limits.target);
+    if (device->types) device->compiler = spyi_compiler_for(device, desc, bounds_record);
+    device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
+    if (status != SPY_OK) return status;
+    if (!device->types || !device->compiler || !device->cache) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
+        device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
+    return desc->enable_print ? spyi_print_create(device, desc->print_buffer_bytes, error) : SPY_OK;
+}
+
+spy_device *spy_create_device(const spy_device_desc *desc) {
+    const char *function = "spy_create_device";
+    if (!desc) {
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+        return NULL;
+    }
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
+                  SPYI_DESC_PROBLEM(spy_device_desc, desc));
+        return NULL;
+    }
+    const spy_allocator *a = &desc->allocator;
+    spyi_context setup; // reports until the device exists
+    spy_device_desc plain = *desc;
+    if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
+    spyi_context_init(&setup, &plain);
+    spy_device *device = NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_check_device_desc(desc, &error);
+    if (status == SPY_OK) {
+        device = (spy_device *)spyi_allocate(&setup, sizeof *device);
+        if (!device) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (device) {
+        spyi_device_init(device, desc);
+        status = desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
+    }
+    if (status != SPY_OK) {
+        // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
+        if (spyi_log_wants(&setup, SPY_LOG_ERROR))
+            spyi_logf(&setup, SPY_LOG_ERROR, "%s: %s", function, spyi_text_str(&error));
+        spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
+        if (device) spyi_device_destroy(device);
+        device = NULL;
+    }
+    spyi_text_free(&error);
+    spyi_context_destroy(&setup);
+    return device;
+}
+
+// >>close callbacks
+
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *, void *), void *user_data) {
+    const char *function = "spy_add_close_callback";
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
+    spy_status status = SPY_OK;
+    spyi_close_callback *callback = NULL;
+    if (!func)
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL",
+                           function);
+    if (status == SPY_OK) {
+        callback = (spyi_close_callback *)spyi_allocate(&device->ctx, sizeof *callback);
+        if (!callback)
+            status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    if (callback) {
+        callback->func = func;
+        callback->user_data = user_data;
+        callback->next = device->close_callbacks;
+        device->close_callbacks = callback;
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// >>information
+
+spy_device_stats spy_get_device_stats(spy_device *device) {
+    spy_device_stats stats;
+    memset(&stats, 0, sizeof stats);
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats") != SPY_OK) return stats;
+    stats = device->stats;
+    stats.dispatches = device->base->stats.dispatches;
+    stats.barriers = device->base->stats.barriers;
+    stats.submits = device->base->stats.submits;
+    stats.driver_allocations = device->base->stats.driver_allocations;
+    stats.driver_bytes = device->base->stats.driver_bytes;
+    stats.recordings = device->base->stats.recordings;
+    stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
+    stats.pool_bytes = device->pool.held_bytes;
+    stats.used_bytes = device->pool.used_bytes;
+    stats.compiler_loads = spyi_compiler_loads(device->compiler);
+    spyi_leave(device);
+    return stats;
 }
 
 #endif // SLANGPY_IMPLEMENTED

@@ -217,7 +217,16 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };
 
-// >>what the device layer (data/) offers to backends, for bringing one's own objects
+// >>what a device offers to its backend, for bringing one's own objects (core.c): through a table that data/ gives to the context
+
+typedef struct spyi_core {
+    spyi_gpu *(*gpu)(spy_device *device, const char *backend_name, const char *function);
+    spy_tensor *(*import_tensor)(spy_device *device, const char *function, const spyi_chunk *chunk,
+                                 uint64_t offset, uint64_t size, const spy_tensor_desc *desc);
+    void (*tensor_location)(const spy_tensor *tensor, spyi_chunk *chunk, uint64_t *offset_bytes);
+    spy_status (*recording_reported)(spy_device *device, const char *function);
+} spyi_core;
+
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name,
                                   const char *function); // NULL + error: not that backend
 // A tensor over memory that is not ours. Two imports of one handle share hazards. `chunk->memory` is NULL.
@@ -229,12 +238,5 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 // A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
 // held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
-// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
-// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
-// SPY_ERROR_DEVICE_LOST (in the child of a fork).
-SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
-SPYI_FN void spyi_leave(const void *object);
-// The object is not a living one of that kind: reports on this thread what it is instead.
-SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
 
 #endif // SPYI_BACKEND_H

@@ -220,6 +220,8 @@ typedef enum spyi_kind {
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
+enum { SPYI_KIND_COUNT = SPYI_KIND_LIST - SPYI_KIND_DEVICE + 1 };
+
 // The first words of each public object.
 typedef struct spyi_object {
     uint32_t kind; // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
@@ -229,9 +231,37 @@ typedef struct spyi_object {
     uint32_t released_kind;           // what it was, while it waits there
 } spyi_object;
 
+// What the guard asks of the room that defines a kind of objects. Given to the context once: context.tables.
+typedef struct spyi_object_table {
+    void (*free)(spyi_object *object); // its last reference is gone, inside the device; it may be queued again
+    // The object that it lives and dies with; NULL: it has none.
+    spyi_object *(*owner)(const spyi_object *object);
+} spyi_object_table;
+
+// What a thread does for a call without holding the device, compiling above all: other threads use the device meanwhile.
+// Lies on that thread's stack, or in what a compile thread works on.
+typedef struct spyi_outside {
+    volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
+    spyi_object *kept;         // retained until the end; NULL: nothing
+    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    const void *key;
+    size_t key_size;
+    struct spyi_outside *previous, *next; // in context.outside
+} spyi_outside;
+
+struct spyi_core;  // backend/backend.h
+struct spyi_grave; // guard.c
+
 // >>context: the part of a device that every room may use; first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
+    const struct spyi_core *core;  // what a backend may ask of the device; set by who makes the device
+    const spyi_object_table *tables[SPYI_KIND_COUNT]; // of the kind SPYI_KIND_DEVICE + i; NULL: none
+    spyi_outside *outside;         // work under way
+    spyi_mutex release_lock;       // guards the next two
+    spyi_object *release_queue;
+    spyi_atomic release_count;     // entries of release_queue, read without the lock
+    struct spyi_grave *graves;     // released objects, in debug builds
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
@@ -292,6 +322,37 @@ SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
 SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
 SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
+
+// >>guard: who may use an object, and when it goes (guard.c). A spy_device begins with its context.
+#define SPYI_CONTEXT(device) ((spyi_context *)(void *)(device))
+// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
+// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
+// SPY_ERROR_DEVICE_LOST (in the child of a fork).
+SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
+SPYI_FN void spyi_leave(const void *object);
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+// The object is not a living one of that kind: reports on this thread what it is instead.
+SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
+// Reports `error` under a function's name and frees it: "spy_call: ...".
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
+                                  spyi_text *error);
+// A reference less, from any thread at any time; the last one queues the object for whoever enters the device next.
+SPYI_FN void spyi_object_release(spyi_object *object);
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
+                                const char *function); // likewise; reports a bad one
+SPYI_FN void spyi_queue_release(spyi_object *object);  // has its table's free() called by a later call
+SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
+// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
+SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
+SPYI_FN void spyi_free_graves(spyi_context *ctx);
+// Work outside of the device begins, and ends; both inside the device. `kept`, which may be NULL, stays until the end.
+SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept);
+SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside);
+SPYI_FN void spyi_come_back(spyi_context *ctx); // takes the turn again after such work
+// Another thread is making the same thing.
+SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
+// Leaves the device, sleeps until an event after `seen` (spyi_turns_events()), and comes back.
+SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // up; any alignment > 0
 SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // host bytes

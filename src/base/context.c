@@ -282,6 +282,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     ctx->allocator = spyi_default_allocator();
     ctx->label = spyi_default_label;
     spyi_mutex_init(&ctx->error_lock);
+    spyi_mutex_init(&ctx->release_lock);
     spyi_turns_init(&ctx->turns, desc && desc->single_threaded);
     if (!desc) return;
     ctx->log = desc->log;
@@ -312,5 +313,6 @@ void spyi_context_destroy(spyi_context *ctx) {
     spyi_text_free(&ctx->error);
     spyi_text_free(&ctx->taken);
     spyi_mutex_destroy(&ctx->error_lock);
+    spyi_mutex_destroy(&ctx->release_lock);
     spyi_turns_destroy(&ctx->turns);
 }

@@ -414,7 +414,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         return spyi_mismatch(a, path, type, v, "");
     if (v->child_count > field_count) return spyi_too_many_fields(a, index, type, fields, field_count, path);
     bool constant = a->constant;
-    const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
+    const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, &a->finder, type) : NULL;
     int32_t *children = (int32_t *)spyi_malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
@@ -485,7 +485,7 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
     fields[0].name = "p";
     fields[1].name = "d";
     fields[0].type = spyi_unit_find_type(a->unit, spyi_text_str(&name));
-    if (fields[0].type) fields[1].type = spyi_differential(a->types, a->unit, fields[0].type);
+    if (fields[0].type) fields[1].type = spyi_differential(a->types, &a->finder, fields[0].type);
     spyi_text_free(&name);
     return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
 }
@@ -807,6 +807,7 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
     memset(&a, 0, sizeof a);
     a.function = function;
     a.unit = function->module->unit;
+    a.finder = spyi_unit_finder(a.unit);
     a.types = function->object.device->types;
     a.values = values;
     a.whole = true;

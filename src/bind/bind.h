@@ -2,7 +2,7 @@
 #ifndef SPYI_BIND_H
 #define SPYI_BIND_H
 
-#include "data/device.h"
+#include "module/module.h"
 
 typedef struct spyi_value_kind spyi_value_kind;
 

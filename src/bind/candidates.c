@@ -353,6 +353,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         memset(&attempt, 0, sizeof attempt);
         attempt.function = function;
         attempt.unit = function->module->unit;
+        attempt.finder = spyi_unit_finder(attempt.unit);
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.spread = spread;

@@ -54,7 +54,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
     const spyi_value *v = &a->values->items[index];
     bool backward = a->bound.mode == SPY_CALL_BACKWARD, in = leaf->param_in, out = leaf->param_out;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
-    leaf->differential = spyi_differential(a->types, a->unit, leaf->type);
+    leaf->differential = spyi_differential(a->types, &a->finder, leaf->type);
     if (!given[0] && !given[1]) return true;
     if (a->constant && pair && leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
@@ -95,7 +95,7 @@ static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value
     const spyi_leaf *of = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[value];
     spyi_fit fit;
-    const spyi_type *wanted = spyi_differential(a->types, a->unit, of->element), *type = of->type;
+    const spyi_type *wanted = spyi_differential(a->types, &a->finder, of->element), *type = of->type;
     const spyi_value_kind *kind = of->kind;
     spyi_text path = { NULL, 0, 0 };
     if (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit))

@@ -96,7 +96,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
     if (--plan->references > 0) return;
-    if (!device->outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
+    if (!device->ctx.outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
         spyi_plan_free(device, plan);
         return;
     }
@@ -106,7 +106,7 @@ SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
 
 SPYI_FN void spyi_cache_collect(spy_device *device) {
     spyi_plan **at = &device->cache->retired;
-    if (!*at || device->outside) return; // a call that is outside comes back to its plan
+    if (!*at || device->ctx.outside) return; // a call that is outside comes back to its plan
     uint64_t finished = device->backend->finished_submit(device->gpu);
     while (*at) {
         spyi_plan *plan = *at;

@@ -100,6 +100,7 @@ typedef struct spyi_launch {
 
 // >>plans: what one signature of a function became
 typedef struct spyi_plan spyi_plan;
+typedef struct spyi_cache spyi_cache;
 struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
@@ -134,6 +135,9 @@ struct spyi_cache {
 };
 
 // cache.c
+SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
+SPYI_FN void spyi_cache_destroy(spy_device *device);
+SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
 SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
                                    spyi_values *values); // NULL: not there
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
@@ -224,6 +228,19 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 SPYI_FN void spyi_again_free(spyi_plan *plan);
+
+// attach.c
+SPYI_FN void spyi_calls_attach(spy_device *device);
+
+// prepare.c
+// All within the device, without waiting. After a reload: has threads compile the new code of prepared calls.
+SPYI_FN void spyi_prepared_reloaded(spy_device *device);
+SPYI_FN void spyi_prepared_collect(spy_device *device); // takes over what threads have finished
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // a thread compiles new code of one
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
+SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
+SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
+SPYI_FN void spyi_prepared_free_all(spy_device *device);
 
 // run.c
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);

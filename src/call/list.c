@@ -440,3 +440,12 @@ spy_list_info spy_get_list_info(spy_command_list *list) {
     spyi_leave(list);
     return info;
 }
+
+static void spyi_list_release(spyi_object *object) {
+    spyi_list_free((spy_command_list *)(void *)object);
+}
+
+SPYI_FN void spyi_lists_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_list_release, NULL };
+    device->ctx.tables[SPYI_KIND_LIST - SPYI_KIND_DEVICE] = &table;
+}

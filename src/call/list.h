@@ -87,4 +87,7 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
                                              const spyi_use *uses, uint32_t use_count, bool untracked,
                                              spyi_text *error);
 
+SPYI_FN void spyi_lists_attach(spy_device *device);
+SPYI_FN void spyi_list_free(struct spy_command_list *list);
+
 #endif // SPYI_LIST_H

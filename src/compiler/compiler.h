@@ -10,7 +10,8 @@
 #define SPYI_COMPILER_H
 
 #include "api/reflect.h"
-#include "compiler/type.h"
+#include "data/literals.h"
+#include "data/type.h"
 
 typedef struct spyi_compiler spyi_compiler;
 typedef struct spyi_unit spyi_unit;
@@ -135,18 +136,6 @@ SPYI_FN void spyi_signature_free(spyi_signature *signature);
 // module declares that very name, which Slang does not find, it says that the name is a word of the language.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
-// The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
-enum { SPYI_NEAR_COUNT = 3 };
-typedef struct spyi_near {
-    const char *wanted;
-    char *names[SPYI_NEAR_COUNT]; // nearest first
-    unsigned distances[SPYI_NEAR_COUNT];
-    uint32_t count;
-} spyi_near;
-SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
-SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
-SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
-
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
 // specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
@@ -246,22 +235,6 @@ SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether one of t
 SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
-
-// String literals by the hash that kernels have of them.
-typedef struct spyi_literal {
-    uint32_t hash;
-    char *text;
-} spyi_literal;
-
-typedef struct spyi_literals {
-    spyi_literal *items;
-    uint32_t count, capacity;
-} spyi_literals;
-
-SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
-                               size_t size); // once each; false: out of memory
-SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
-SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 typedef struct spyi_code {
     void *

@@ -396,6 +396,15 @@ SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
 }
 
 // An empty range, linked to its device and tensor; NULL: out of memory.
+static void spyi_cursor_range_release(spyi_object *object) {
+    spyi_cursor_range_free((spyi_cursor_range *)(void *)object);
+}
+
+SPYI_FN void spyi_cursors_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_cursor_range_release, NULL };
+    device->ctx.tables[SPYI_KIND_CURSOR - SPYI_KIND_DEVICE] = &table;
+}
+
 static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
@@ -461,7 +470,7 @@ spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
 spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data, size_t size_bytes) {
     const char *function = "spy_cursor_over";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
-    spy_device *device = module->object.device;
+    spy_device *device = ((const spyi_object *)(const void *)module)->device; // an object begins so
     spy_cursor cursor = spyi_cursor_nowhere(device);
     const spyi_type *type =
         spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name ? type_name : "", function);

@@ -3,6 +3,7 @@
 #define SPYI_GPU_PRINT_H
 
 #include "data/device.h"
+#include "data/literals.h"
 
 // Words before the records: reserved words, lost messages, capacity in words, nothing (src/slang/slangpy_print.slang).
 #define SPYI_PRINT_HEADER_WORDS 4

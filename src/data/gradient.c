@@ -4,7 +4,8 @@
 
 // >>types
 
-SPYI_FN const spyi_type *spyi_differential(spyi_types *types, spyi_unit *unit, const spyi_type *type) {
+SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_finder *finder,
+                                           const spyi_type *type) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR:
         if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
@@ -12,13 +13,13 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, spyi_unit *unit, c
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: return type->scalar >= SPY_FLOAT16 ? type : NULL;
     case SPYI_TYPE_ARRAY: {
-        const spyi_type *element = spyi_differential(types, unit, type->element);
+        const spyi_type *element = spyi_differential(types, finder, type->element);
         return element ? spyi_type_array(types, element, type->count) : NULL;
     }
     case SPYI_TYPE_STRUCT: {
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "%s.Differential", type->name);
-        const spyi_type *found = unit ? spyi_unit_find_type(unit, spyi_text_str(&name)) : NULL;
+        const spyi_type *found = finder->object ? finder->find(finder->object, spyi_text_str(&name)) : NULL;
         spyi_text_free(&name);
         return found && found->device_size && found->kind != SPYI_TYPE_OTHER ? found : NULL;
     }
@@ -70,13 +71,11 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
 static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
                                            const char *function) {
     spy_device *device = tensor->object.device;
-    spyi_object *module = spyi_as(desc->module, SPYI_KIND_MODULE);
+    const spyi_object *module = spyi_as(desc->module, SPYI_KIND_MODULE);
     const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
     spy_module *asked = module && module->device == device ? desc->module : NULL;
-    spyi_outside outside;
-    if (asked) spyi_step_out(device, &outside, asked); // a struct's is asked of the compiler
-    const spyi_type *type = spyi_differential(device->types, asked ? asked->unit : NULL, tensor->type);
-    if (asked) spyi_step_in(device, &outside);
+    spyi_type_finder finder = { device->modules_of->find_type, asked };
+    const spyi_type *type = spyi_differential(device->types, &finder, tensor->type);
     if (!type && like && like->grads[SPYI_GRAD_OUT]) type = like->grads[SPYI_GRAD_OUT]->type;
     if (!type && tensor->type->kind == SPYI_TYPE_STRUCT)
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,

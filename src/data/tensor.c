@@ -137,6 +137,33 @@ SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor) {
     tensor->previous = tensor->next = NULL;
 }
 
+static void spyi_tensor_release(spyi_object *object) {
+    spyi_tensor_unlink((spy_tensor *)(void *)object);
+    spyi_tensor_free((spy_tensor *)(void *)object);
+}
+
+SPYI_FN void spyi_tensors_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_tensor_release, NULL };
+    device->ctx.tables[SPYI_KIND_TENSOR - SPYI_KIND_DEVICE] = &table;
+}
+
+SPYI_FN void spyi_tensors_free_all(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    while (device->tensors) {
+        spy_tensor *tensor = device->tensors;
+        device->tensors = tensor->next;
+        if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        free((void *)tensor->label);
+        tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
+        spyi_free(ctx, tensor, sizeof *tensor);
+    }
+    while (device->dead_first) {
+        spy_tensor *tensor = device->dead_first;
+        device->dead_first = tensor->next;
+        spyi_free(ctx, tensor, sizeof *tensor);
+    }
+}
+
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status) {
     int64_t count = spyi_shape_count(shape);
@@ -194,7 +221,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                       "%s: module is not a living module of this device", function);
             return NULL;
         }
-        found = spyi_module_type(module, type);
+        found = device->modules_of->find_type(module, type);
     }
     if (!found) {
         spyi_near near_names;
@@ -207,7 +234,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   module
                       ? "%s: type '%s' is not known to module '%s'%s"
                       : "%s: type '%s' is not built in%s; a struct also needs the module that declares it%s",
-                  function, type, module ? module->name : "", spyi_text_str(&text));
+                  function, type, module ? device->modules_of->name(module) : "", spyi_text_str(&text));
         spyi_text_free(&text);
     } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
@@ -396,69 +423,4 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     info.offset_elements = (int64_t)(tensor->offset_bytes / info.element_size_bytes);
     info.is_contiguous = tensor->contiguous;
     return info;
-}
-
-// >>for backends
-
-SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
-                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
-    spyi_context *ctx = &device->ctx;
-    const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
-    if (problem) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-        return NULL;
-    }
-    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: expected a desc with a valid shape and without data, like and zeroed", function);
-        return NULL;
-    }
-    const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
-    if (!type) return NULL;
-    if (!spyi_shape_holds(&desc->shape, type)) {
-        spyi_text error = { NULL, 0, 0 };
-        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
-                       &error);
-        return NULL;
-    }
-    uint64_t stride = spyi_type_device_stride(type);
-    uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
-    if (needed > size || offset % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
-                  "%s: the shape of %s needs %llu bytes at a multiple of %zu, got %llu at %llu", function,
-                  type->display, (unsigned long long)needed, type->device_align, (unsigned long long)size,
-                  (unsigned long long)offset);
-        return NULL;
-    }
-    spyi_storage *storage = spyi_pool_import(device, chunk);
-    spy_tensor *tensor = storage ? spyi_tensor_new(device) : NULL;
-    if (!tensor) {
-        spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-        return NULL;
-    }
-    storage->references++;
-    tensor->storage = storage;
-    tensor->type = type;
-    tensor->shape = desc->shape;
-    tensor->strides = spyi_row_major(&desc->shape);
-    tensor->offset_bytes = offset;
-    tensor->label = spyi_strdup(desc->label);
-    spyi_tensor_measure(tensor);
-    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) ||
-        spyi_gradients_make(tensor, desc, function))
-        return tensor;
-    spyi_tensor_unlink(tensor);
-    spyi_tensor_free(tensor);
-    return NULL;
-}
-
-SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
-                                  uint64_t *offset_bytes) {
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_refuse_object(tensor, SPYI_KIND_TENSOR, function);
-        return false;
-    }
-    *chunk = tensor->storage->chunk;
-    *offset_bytes = tensor->storage->offset + tensor->offset_bytes;
-    return true;
 }

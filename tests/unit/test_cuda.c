@@ -6,7 +6,7 @@
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
-#include "compiler/type.h"
+#include "data/type.h"
 #include "cuda/internal.h"
 #endif
 #include "fake_cuda/fake_device.h"

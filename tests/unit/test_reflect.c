@@ -6,7 +6,7 @@
 #include "api/reflect.h"
 #include "backend/null/null.h"
 #include "compiler/internal.h"
-#include "data/device.h"
+#include "module/module.h"
 #endif
 #include <stdio.h>
 #include <sys/stat.h>

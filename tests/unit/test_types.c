@@ -1,7 +1,7 @@
 // Our type model without the compiler: interning, names, layouts, copies between layouts, scalar conversions.
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
-#include "compiler/type.h"
+#include "data/type.h"
 #endif
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 // The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its own
 // (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the old code within
 // the device, which takes microseconds. One job at a time a device.
-#include "data/device.h"
+#include "module/module.h"
 
 typedef struct spyi_reload_event { // for the hook
     spy_module *module;            // retained
@@ -282,7 +282,7 @@ static void spyi_reload_replace(spyi_reload_part *part) {
     module->generation++;
     for (size_t i = 0; i < part->function_count; i++) {
         spy_function *f = part->functions[i].function;
-        spyi_cache_forget_function(device, f);
+        device->listener->forget(device, f);
         spyi_overloads_free(&f->overloads);
         f->overloads = part->functions[i].overloads;
         f->entry_known = false;
@@ -308,7 +308,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
     if (!spyi_atomic_load(&job->finished)) return false;
     if (job->status == SPY_OK) {
         bool more = false, good = true;
-        spyi_prepared_collect(device);
+        device->listener->collect(device);
         for (size_t i = 0; i < job->count; i++) {
             if (job->parts[i].module->users) return false;
             good = good && spyi_reload_note_functions(&job->parts[i], &more);
@@ -339,7 +339,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             m->stale = device->reload_looking = true; // loaded meanwhile, with the old code
             m->tried = false;
         }
-        spyi_prepared_reloaded(device);
+        device->listener->reloaded(device);
     } else {
         spyi_reload_failed(run, job);
     }
@@ -407,8 +407,8 @@ static void spyi_reload_finish_all(spyi_reload_run *run) {
 static void spyi_reload_await_prepared(spy_device *device) {
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
-        spyi_prepared_collect(device);
-        if (!spyi_prepared_renewing(device)) return;
+        device->listener->collect(device);
+        if (!device->listener->renewing(device)) return;
         spyi_await_outside(device, NULL, seen);
     }
 }
@@ -470,9 +470,9 @@ spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_
         if (!device->reload_looking && spyi_reload_due(device, interval_ns)) spyi_reload_look(device);
         if (device->reload_looking) spyi_reload_next(&run, true);
     }
-    spyi_prepared_collect(device);
+    device->listener->collect(device);
     if (device->reload_job) run.info.compiling = (uint32_t)device->reload_job->count;
-    else if (spyi_prepared_renewing(device)) run.info.compiling = 1;
+    else if (device->listener->renewing(device)) run.info.compiling = 1;
     if (info) *info = run.info;
     spyi_reload_finish(&run);
     return run.status;

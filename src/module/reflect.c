@@ -1,5 +1,5 @@
 // Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
-#include "data/device.h"
+#include "module/module.h"
 
 struct spyi_reflection {
     spyi_declarations *declarations;

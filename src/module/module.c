@@ -1,5 +1,71 @@
 // Modules and functions: what a user loads and finds by name.
-#include "data/device.h"
+#include "module/module.h"
+
+#include "slang/embed.h"
+
+// Our side in Slang: what `import slangpy;` finds, and the files that it includes.
+static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
+
+// >>the device's modules
+
+static void spyi_module_release(spyi_object *object) {
+    spyi_module_free((spy_module *)(void *)object);
+}
+
+static spyi_object *spyi_function_owner(const spyi_object *object) {
+    return &((const spy_function *)(const void *)object)->module->object;
+}
+
+static const spyi_type *spyi_find_module_type(void *module, const char *name) {
+    return spyi_module_type((spy_module *)module, name);
+}
+
+static const char *spyi_module_name(const spy_module *module) {
+    return module->name;
+}
+
+SPYI_FN void spyi_modules_attach(spy_device *device) {
+    static const spyi_object_table modules = { spyi_module_release, NULL };
+    static const spyi_object_table functions = { NULL, spyi_function_owner }; // they go with their module
+    static const spyi_module_table table = { spyi_find_module_type, spyi_module_name };
+    device->ctx.tables[SPYI_KIND_MODULE - SPYI_KIND_DEVICE] = &modules;
+    device->ctx.tables[SPYI_KIND_FUNCTION - SPYI_KIND_DEVICE] = &functions;
+    device->modules_of = &table;
+}
+
+SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
+                                         uint64_t bounds_record) {
+    spyi_compiler_desc compiler;
+    memset(&compiler, 0, sizeof compiler);
+    compiler.library_path = desc->slang_library;
+    compiler.include_paths = desc->include_paths;
+    compiler.include_path_count = desc->include_path_count;
+    compiler.target = device->base->limits.target;
+    compiler.print = desc->enable_print;
+    compiler.bounds_record = bounds_record;
+    compiler.files = desc->files;
+    compiler.embedded = spyi_slang_files;
+    compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
+    return spyi_compiler_create(&device->ctx, device->types, &compiler);
+}
+
+SPYI_FN void spyi_modules_free_all(spy_device *device) {
+    while (device->modules)
+        spyi_module_free(device->modules); // newest first: those that link before those linked
+    spyi_release_units(&device->ctx, device->dropped_units);
+    device->dropped_units = NULL;
+}
+
+static const spyi_type *spyi_find_unit_type(void *unit, const char *name) {
+    return spyi_unit_find_type((spyi_unit *)unit, name);
+}
+
+SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit) {
+    spyi_type_finder finder = { spyi_find_unit_type, unit };
+    return finder;
+}
+
+// >>modules
 
 SPYI_FN void spyi_module_free(spy_module *module) {
     spy_device *device = module->object.device;
@@ -10,7 +76,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
     while (module->functions) {
         spy_function *function = module->functions;
         module->functions = function->next;
-        if (device->cache) spyi_cache_forget_function(device, function);
+        device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
         free(function->name);
         spyi_bury(device, &function->object, sizeof *function);
@@ -224,7 +290,8 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
                   module->name, name, explained ? ": " : "", spyi_text_str(&error));
     } else if (ours) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: function '%s' of module '%s' cannot be called: names that begin with `spyi_` or `Spyi` are those of "
+                  "%s: function '%s' of module '%s' cannot be called: names that begin with `spyi_` or "
+                  "`Spyi` are those of "
                   "generated kernels; give it another name",
                   function, name, module->name);
     } else if (hidden) {

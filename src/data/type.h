@@ -104,4 +104,17 @@ SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from,
 SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 
+// >>near.c
+// Up to three names nearest to `wanted`, as ", did you mean 'a', 'b'?": zero but for `wanted`, names offered one by one, then the text, which frees it.
+enum { SPYI_NEAR_COUNT = 3 };
+typedef struct spyi_near {
+    const char *wanted;
+    char *names[SPYI_NEAR_COUNT]; // nearest first
+    unsigned distances[SPYI_NEAR_COUNT];
+    uint32_t count;
+} spyi_near;
+SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
+SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
+
 #endif // SPYI_TYPE_H

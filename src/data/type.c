@@ -1,6 +1,6 @@
 // The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without
 // the compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
-#include "compiler/type.h"
+#include "data/type.h"
 
 enum { SPYI_TYPE_BUCKETS = 256 };
 

@@ -1,5 +1,5 @@
 // Scalars from one dtype to another, with the rules for what fits. Source: design.md, "Values and types".
-#include "compiler/type.h"
+#include "data/type.h"
 
 // >>half
 

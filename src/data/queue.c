@@ -1,0 +1,101 @@
+// The device's queue: handing work over, waiting for it, and for the results of a call.
+#include "data/bounds.h"
+#include "data/gpu_print.h"
+
+spy_submit_id spy_flush(spy_device *device) {
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
+    spyi_text error = { NULL, 0, 0 };
+    spy_submit_id id = device->backend->open_submit(device->gpu);
+    spy_status status = device->backend->submit(device->gpu, &error);
+    // Without recorded work the number stays open: what was asked for ended with the batch before.
+    if (device->backend->open_submit(device->gpu) == id) id--;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, "spy_flush", &error);
+        id = 0;
+    }
+    spyi_leave(device);
+    return id;
+}
+
+// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
+static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
+    spyi_text error = { NULL, 0, 0 };
+    spyi_block(&device->ctx, true);
+    spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    spyi_block(&device->ctx, false);
+    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
+    else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    if (status != SPY_OK) return status;
+    spyi_print_deliver(device);
+    status = spyi_bounds_report(device, function);
+    if (status != SPY_OK) return status;
+    return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
+}
+
+#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
+
+SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
+    const spy_interrupt *interrupt = &device->ctx.interrupt;
+    bool held = device->base->held_from != 0 && submit >= device->base->held_from;
+    bool asks = interrupt->func && device->base->slices && !held;
+    spy_status status;
+    spyi_block(&device->ctx, true);
+    for (;;) {
+        size_t before = error->size;
+        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
+        if (!asks || status != SPY_ERROR_NOT_READY) break;
+        if (error->data) error->data[error->size = before] = 0; // not a failure
+        if (!interrupt->func(interrupt->user_data)) continue;
+        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
+        status = SPY_ERROR_INTERRUPTED;
+        break;
+    }
+    spyi_block(&device->ctx, false);
+    return status;
+}
+
+spy_status spy_wait(spy_device *device) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
+    if (entered != SPY_OK) return entered;
+    spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns) {
+    const char *function = "spy_wait_for_submit";
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
+    spy_status status;
+    if (id > device->backend->open_submit(device->gpu))
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: id %llu has not been given out by spy_flush()", function, (unsigned long long)id);
+    else status = spyi_wait(device, function, id, timeout_ns);
+    spyi_leave(device);
+    return status;
+}
+
+bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished") != SPY_OK) return false;
+    bool finished = device->backend->finished_submit(device->gpu) >= id;
+    spyi_leave(device);
+    return finished;
+}
+
+spy_status spy_trim(spy_device *device) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
+    if (entered != SPY_OK) return entered;
+    spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    if (status == SPY_ERROR_NOT_READY && !device->base->recording)
+        status = SPY_OK; // recordings keep what they use
+    if (status == SPY_OK) spyi_pool_trim(device);
+    spyi_leave(device);
+    return status;
+}
+
+SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function) {
+    spyi_pool_release_held(device);
+    spyi_print_deliver(device);
+    return spyi_bounds_report(device, function);
+}

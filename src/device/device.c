@@ -1,0 +1,218 @@
+// Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
+#include "call/call_internal.h"
+#include "call/list.h"
+#include "data/bounds.h"
+#include "data/gpu_print.h"
+
+typedef struct spyi_close_callback {
+    void (*func)(spy_device *device, void *user_data);
+    void *user_data;
+    struct spyi_close_callback *next;
+} spyi_close_callback;
+
+// >>release
+
+// Callbacks may use the device, and add others.
+static void spyi_run_close_callbacks(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    while (device->close_callbacks) {
+        spyi_close_callback *callback = device->close_callbacks;
+        device->close_callbacks = callback->next;
+        spyi_leave(device); // it may still read results
+        callback->func(device, callback->user_data);
+        if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
+        spyi_free(ctx, callback, sizeof *callback);
+    }
+}
+
+static void spyi_device_destroy(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    spyi_run_close_callbacks(device);
+    spyi_reload_abandon(device);
+    spyi_prepared_finish_all(device);
+    for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
+        spyi_await(ctx, seen);     // a module that another thread still loads
+    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
+    if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
+    if (device->gpu) { // a callback may have recorded more
+        spyi_text ignored = { NULL, 0, 0 };
+        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
+        spyi_text_free(&ignored);
+        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
+    }
+    spyi_drain_releases(device);
+    spyi_prepared_free_all(device);
+    while (device->lists) spyi_list_free(device->lists);
+    while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
+    spyi_tensors_free_all(device);
+    if (device->cache) spyi_cache_destroy(device);
+    spyi_modules_free_all(device);
+    spyi_free_graves(ctx);
+    if (device->readback) spyi_pool_give(device, device->readback);
+    spyi_print_destroy(device);
+    spyi_bounds_destroy(device);
+    if (device->gpu) spyi_pool_destroy(device);
+    if (device->compiler) spyi_compiler_destroy(device->compiler);
+    if (device->types) spyi_types_destroy(device->types);
+    free(device->dump_directory);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (spyi_builds_release(device)) spyi_device_free(device);
+}
+
+void spy_release_device(spy_device *device) {
+    if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
+    spyi_device_destroy(device);
+}
+
+// >>creation
+
+static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text *error) {
+    const spy_allocator *a = &desc->allocator;
+    bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
+    if (desc->include_path_count && !desc->include_paths) {
+        spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL",
+                      desc->include_path_count);
+    } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
+        spyi_text_add(error, "desc.files has no open");
+    } else if (some && !all) {
+        spyi_text_add(error, "desc.allocator needs all of allocate, reallocate and free, or none");
+    } else if (desc->dump_directory && !spyi_folder_exists(desc->dump_directory)) {
+        spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
+                      desc->dump_directory);
+        return SPY_ERROR_IO;
+    } else if (!desc->backend) {
+        spyi_text_add(error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
+    } else {
+        return SPY_OK;
+    }
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
+    spyi_context_init(&device->ctx, desc);
+    device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
+    device->ctx.object.device = device;
+    spyi_atomic_store(&device->ctx.object.references, 1);
+    device->ctx.core = spyi_device_core();
+    spyi_mutex_init(&device->dump_lock);
+    spyi_builds_init(device);
+    device->backend = desc->backend;
+    device->epoch = 1;
+    device->reload = desc->reload;
+    device->dump_directory = spyi_strdup(desc->dump_directory);
+    spyi_tensors_attach(device);
+    spyi_cursors_attach(device);
+    spyi_modules_attach(device);
+    spyi_calls_attach(device);
+    spyi_lists_attach(device);
+}
+
+// What the rooms have of a device that has its GPU.
+static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
+    spy_status status = SPY_OK;
+    uint64_t bounds_record = 0;
+    device->base = (spyi_gpu_base *)device->gpu;
+    if (desc->check_bounds) status = spyi_bounds_create(device, &bounds_record, error);
+    device->types = spyi_types_create(device->base->limits.target);
+    if (device->types) device->compiler = spyi_compiler_for(device, desc, bounds_record);
+    device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
+    if (status != SPY_OK) return status;
+    if (!device->types || !device->compiler || !device->cache) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
+        device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
+    return desc->enable_print ? spyi_print_create(device, desc->print_buffer_bytes, error) : SPY_OK;
+}
+
+spy_device *spy_create_device(const spy_device_desc *desc) {
+    const char *function = "spy_create_device";
+    if (!desc) {
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+        return NULL;
+    }
+    if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
+                  SPYI_DESC_PROBLEM(spy_device_desc, desc));
+        return NULL;
+    }
+    const spy_allocator *a = &desc->allocator;
+    spyi_context setup; // reports until the device exists
+    spy_device_desc plain = *desc;
+    if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
+    spyi_context_init(&setup, &plain);
+    spy_device *device = NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_check_device_desc(desc, &error);
+    if (status == SPY_OK) {
+        device = (spy_device *)spyi_allocate(&setup, sizeof *device);
+        if (!device) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (device) {
+        spyi_device_init(device, desc);
+        status = desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
+    }
+    if (status != SPY_OK) {
+        // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
+        if (spyi_log_wants(&setup, SPY_LOG_ERROR))
+            spyi_logf(&setup, SPY_LOG_ERROR, "%s: %s", function, spyi_text_str(&error));
+        spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
+        if (device) spyi_device_destroy(device);
+        device = NULL;
+    }
+    spyi_text_free(&error);
+    spyi_context_destroy(&setup);
+    return device;
+}
+
+// >>close callbacks
+
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *, void *), void *user_data) {
+    const char *function = "spy_add_close_callback";
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
+    spy_status status = SPY_OK;
+    spyi_close_callback *callback = NULL;
+    if (!func)
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL",
+                           function);
+    if (status == SPY_OK) {
+        callback = (spyi_close_callback *)spyi_allocate(&device->ctx, sizeof *callback);
+        if (!callback)
+            status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    if (callback) {
+        callback->func = func;
+        callback->user_data = user_data;
+        callback->next = device->close_callbacks;
+        device->close_callbacks = callback;
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// >>information
+
+spy_device_stats spy_get_device_stats(spy_device *device) {
+    spy_device_stats stats;
+    memset(&stats, 0, sizeof stats);
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats") != SPY_OK) return stats;
+    stats = device->stats;
+    stats.dispatches = device->base->stats.dispatches;
+    stats.barriers = device->base->stats.barriers;
+    stats.submits = device->base->stats.submits;
+    stats.driver_allocations = device->base->stats.driver_allocations;
+    stats.driver_bytes = device->base->stats.driver_bytes;
+    stats.recordings = device->base->stats.recordings;
+    stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
+    stats.pool_bytes = device->pool.held_bytes;
+    stats.used_bytes = device->pool.used_bytes;
+    stats.compiler_loads = spyi_compiler_loads(device->compiler);
+    spyi_leave(device);
+    return stats;
+}
