@@ -2,6 +2,7 @@
 // candidates.c chooses the overload.
 #include "bind/internal.h"
 #include "data/bounds.h"
+#include "data/scalars.h"
 
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];

@@ -3,6 +3,8 @@
 #define SPYI_BIND_INTERNAL_H
 
 #include "bind/bind.h"
+#include "data/fit.h"
+#include "kinds/kinds.h"
 
 // One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
 typedef struct spyi_attempt {
