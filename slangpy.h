@@ -26180,24 +26180,38 @@ typedef struct spyi_attempt {
     spy_status status; // of the failure
 } spyi_attempt;
 
-// bind.c
+// attempt.c
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...)
     SPYI_PRINTF(3, 4); // why the overload does not fit; gives false
 // Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
 SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
+// A node without leaf and fields; gives its number, or -1 when out of memory.
+SPYI_FN int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out);
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
                                  bool in, bool out);
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint);
+SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path);
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out);
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
+
+// leaf.c
+// Numbers, host data, element-wise tensors, new tensors.
 SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path);
-// For each parameter the index of its top-level value, or -1; the result's value in *result.
-SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
-                              int32_t *result);
-// Binds parameters and result once every parameter type is known.
-SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
-                              const int32_t *of_param, int32_t result);
+// What a kind says.
+SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+                            const spyi_value_kind *kind);
+
+// fields.c
+// ConstantBuffer<T>, or an array of buffers; the new node's number in *node.
+SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                              const char *path, int32_t *node);
+// The fields of value number `index` to those of `type`, which become the fields of `node`.
+SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                              bool in, bool out, int32_t node);
+// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
     "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
 // DifferentialPair<T> with fields: p of type T, d of type T.Differential. As it is when T is not known.
@@ -26206,6 +26220,17 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
 SPYI_FN uint32_t spyi_part_of_pair(const char *name);
 // Refuses a DifferentialPair in a call that computes gradients.
 SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
+
+// bind.c
+// Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
+SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out);
+// For each parameter the index of its top-level value, or -1; the result's value in *result.
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+                              int32_t *result);
+// Binds parameters and result once every parameter type is known.
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+                              const int32_t *of_param, int32_t result);
 
 // gradient.c, for calls that compute gradients
 // An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
@@ -26813,10 +26838,9 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
     memset(kept, 0, sizeof *kept);
 }
 
-// >>bind/bind.c ---------------------------------------------------------------------------------------------
+// >>bind/attempt.c ------------------------------------------------------------------------------------------
 
-// Binding values to the parameters of one overload: which argument is whose, what feeds what, and what that costs.
-// candidates.c chooses the overload.
+// One attempt to bind an overload: its nodes and leaves, the rules that every leaf keeps, and the reason why it fails.
 
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
@@ -26831,7 +26855,7 @@ SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...
     return false;
 }
 
-static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out) {
+SPYI_FN int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->node_count == a->node_capacity) {
         uint32_t capacity = a->node_capacity ? a->node_capacity * 2 : 16;
@@ -26909,7 +26933,7 @@ SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *t
     return false;
 }
 
-static bool spyi_no_writing(spyi_attempt *a, const char *path) {
+SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
     return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                    "'%s' is written: expected a tensor that may be, got a read-only one", path);
 }
@@ -26981,6 +27005,10 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     }
     return true;
 }
+
+// >>bind/leaf.c ---------------------------------------------------------------------------------------------
+
+// One value to one leaf: numbers, host data, arrays and tensors by element, results, and what a kind says.
 
 static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
@@ -27065,8 +27093,8 @@ static bool spyi_bind_result(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     return true;
 }
 
-static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
-                           const spyi_value_kind *kind) {
+SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+                            const spyi_value_kind *kind) {
     if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
@@ -27104,14 +27132,15 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     }
 }
 
-// Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
-static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                            const char *path, bool in, bool out, int32_t *node_out);
+// >>bind/fields.c -------------------------------------------------------------------------------------------
+
+// Values that have parts, each to a part of the parameter's type: structs and arrays by fields, values with their gradients,
+// and what ConstantBuffer<T> and arrays of buffers are given by.
 
 // ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
 // Here the value is checked.
-static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                             const char *path, int32_t *node) {
+SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
     bool unsized = spyi_type_is_unsized(type);
@@ -27214,7 +27243,8 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
 }
 
 SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
-    static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } }; // Slang's words, and Python's
+    static const char *const names[2][2] = { { "p", "primal" },
+                                             { "d", "grad" } }; // Slang's words, and Python's
     uint32_t part = 0;
     while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
     return part;
@@ -27268,8 +27298,8 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     return good;
 }
 
-static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
-                             bool in, bool out, int32_t node) {
+SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                              bool in, bool out, int32_t node) {
     spyi_field components[4];
     if (type->kind == SPYI_TYPE_VECTOR)
         return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
@@ -27322,8 +27352,8 @@ SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_
 }
 
 // A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
-static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                           const char *path, bool in, bool out, int32_t *node_out) {
+SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t parts[2] = { index, 0 };
     int32_t children[2] = { -1, -1 };
@@ -27354,7 +27384,12 @@ static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *typ
            spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
 }
 
-static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+// >>bind/bind.c ---------------------------------------------------------------------------------------------
+
+// Binding the values of a call to the parameters of one overload: which argument is whose, and which dimensions of the call
+// each leaf is run over. leaf.c and fields.c bind one value; candidates.c chooses the overload.
+
+SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
