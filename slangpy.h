@@ -24824,8 +24824,8 @@ typedef struct spyi_value {
     const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_CUSTOM
-    uint32_t
-        grads[2]; // calls that compute gradients: numbers of those of a tensor, behind all arguments; 0: none
+    // In calls that compute gradients: the numbers of a tensor's gradients, which are values behind all arguments; 0: none.
+    uint32_t grads[2];
 } spyi_value;
 
 // The sizes of a tensor or host array; rank 0 of any other value.
@@ -26139,9 +26139,10 @@ typedef struct spyi_bound {
     bool shader;        // spyi_threads.shader
     bool call_info;     // the module may ask where in the call it is: it imports slangpy
     spy_call_mode mode;
-    bool grads_inside[2]; // the function itself reads, and adds to or writes, gradients of tensors that it takes whole
-    bool names_diff;      // the kernel says names of slangpy_diff
-    uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
+    // The function itself reads, and adds to or writes, gradients of tensors that it takes whole.
+    bool grads_inside[2];
+    bool names_diff; // the kernel says names of slangpy_diff
+    uint8_t *sizes;  // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
@@ -27243,8 +27244,8 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
 }
 
 SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
-    static const char *const names[2][2] = { { "p", "primal" },
-                                             { "d", "grad" } }; // Slang's words, and Python's
+    // Slang's words, and Python's.
+    static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } };
     uint32_t part = 0;
     while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
     return part;

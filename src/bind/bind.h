@@ -31,9 +31,10 @@ typedef struct spyi_bound {
     bool shader;        // spyi_threads.shader
     bool call_info;     // the module may ask where in the call it is: it imports slangpy
     spy_call_mode mode;
-    bool grads_inside[2]; // the function itself reads, and adds to or writes, gradients of tensors that it takes whole
-    bool names_diff;      // the kernel says names of slangpy_diff
-    uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
+    // The function itself reads, and adds to or writes, gradients of tensors that it takes whole.
+    bool grads_inside[2];
+    bool names_diff; // the kernel says names of slangpy_diff
+    uint8_t *sizes;  // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.

@@ -108,8 +108,8 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
 }
 
 SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
-    static const char *const names[2][2] = { { "p", "primal" },
-                                             { "d", "grad" } }; // Slang's words, and Python's
+    // Slang's words, and Python's.
+    static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } };
     uint32_t part = 0;
     while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
     return part;

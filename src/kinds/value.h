@@ -23,8 +23,8 @@ typedef struct spyi_value {
     const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_CUSTOM
-    uint32_t
-        grads[2]; // calls that compute gradients: numbers of those of a tensor, behind all arguments; 0: none
+    // In calls that compute gradients: the numbers of a tensor's gradients, which are values behind all arguments; 0: none.
+    uint32_t grads[2];
 } spyi_value;
 
 // The sizes of a tensor or host array; rank 0 of any other value.
