@@ -6298,7 +6298,8 @@ static void spyi_on_turn_blocks(void *user, bool begins) {
 
 // Kept by the thread, which can ask without the device, and by the device, as all that is refused.
 static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
-    const char *format = "%s: this thread is in a call of device '%s' already: a callback must not use the device";
+    const char *format =
+        "%s: this thread is in a call of device '%s' already: a callback must not use the device";
     spyi_fail(NULL, SPY_ERROR_BUSY, format, function, ctx->label);
     return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
 }
@@ -6374,7 +6375,8 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen) {
 
 SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size) {
     const spyi_outside *o = ((const spyi_context *)(const void *)device)->outside;
-    while (o && (o->work != work || o->key_size != key_size || memcmp(o->key, key, key_size) != 0)) o = o->next;
+    while (o && (o->work != work || o->key_size != key_size || memcmp(o->key, key, key_size) != 0))
+        o = o->next;
     return o != NULL;
 }
 
@@ -7890,6 +7892,53 @@ SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
 SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
+// >>data/fit.h ----------------------------------------------------------------------------------------------
+
+// What feeds what: how an element type in memory feeds a parameter type, and what the conversion costs.
+
+// How an element type in memory feeds a parameter type: the trailing dimensions it takes and what the conversion costs.
+typedef struct spyi_fit {
+    uint32_t cost;
+    uint32_t consumed;
+    int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
+} spyi_fit;
+
+// Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
+SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
+// Host data: scalars are converted as they are copied, so more is possible.
+SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+
+// >>data/scalars.h ------------------------------------------------------------------------------------------
+
+// The scalars that a type is made of.
+
+// The number of scalars in one value of `type`, structs and arrays included.
+SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
+// The scalar type that sums of such values are made in: float64 if the type has a float64 in it, else float32.
+SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
+// `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
+SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar);
+
+// >>data/type_name.h ----------------------------------------------------------------------------------------
+
+// Names of types: as Slang code spells them, and taken apart.
+
+// A type as Slang code spells it.
+SPYI_FN const char *spyi_spell(const spyi_type *type);
+
+// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2". Arrays have no base.
+typedef struct spyi_type_parts {
+    char base[64]; // without its namespace
+    char *arguments[2];
+    uint32_t count; // of arguments, further ones included
+} spyi_type_parts;
+SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
+SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
+// The type of that name: by what it means, or `given` when it is called so; NULL: neither.
+SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
+
 // >>data/memory.h -------------------------------------------------------------------------------------------
 
 // Device memory: blocks of it with their hazards, the pool that they come from, and what operations use.
@@ -7907,8 +7956,8 @@ struct spyi_storage {
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     // The batch of the last use in an engine's command buffer, which keeps the block from being used again; 0: there is none.
     uint64_t held_submit;
-    int32_t references;    // tensors on it, guarded by the device's turns
-    int32_t size_class;    // free list that it returns to; -1: imported
+    int32_t references; // tensors on it, guarded by the device's turns
+    int32_t size_class; // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
     spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
@@ -7939,7 +7988,8 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
 SPYI_FN void spyi_pool_give(
     spy_device *device,
     spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
-SPYI_FN void spyi_pool_release_held(spy_device *device); // frees blocks whose recordings have all been reported
+SPYI_FN void spyi_pool_release_held(
+    spy_device *device);                            // frees blocks whose recordings have all been reported
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
@@ -8088,7 +8138,8 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); /
 
 // What tensors ask of the module that their desc names; module/ gives it to the device.
 typedef struct spyi_module_table {
-    const spyi_type *(*find_type)(void *module, const char *name); // may leave the device; NULL: there is none
+    const spyi_type *(*find_type)(void *module,
+                                  const char *name); // may leave the device; NULL: there is none
     const char *(*name)(const spy_module *module);
 } spyi_module_table;
 
@@ -8132,15 +8183,16 @@ struct spy_device {
     spy_module *modules;
     struct spyi_compiler *compiler;
     uint32_t next_function_id;
-    struct spyi_dropped_unit *dropped_units; // code not needed any more: freed by the next thread that has to wait for the compiler anyway
+    struct spyi_dropped_unit *
+        dropped_units; // code not needed any more: freed by the next thread that has to wait for the compiler anyway
     spy_reload_hook reload;
-    uint64_t reload_looked_ns; // last look at the files
-    bool reload_looking;       // ... has found changes that are not all dealt with
-    struct spyi_reload_job *reload_job;        // NULL: none is under way
-    const struct spyi_code_listener *listener; // who is told when code changes
-    struct spyi_cache *cache;                  // plan/
-    struct spy_prepared *prepared;             // call/
-    struct spy_command_list *lists;            // list/
+    uint64_t reload_looked_ns;                   // last look at the files
+    bool reload_looking;                         // ... has found changes that are not all dealt with
+    struct spyi_reload_job *reload_job;          // NULL: none is under way
+    const struct spyi_code_listener *listener;   // who is told when code changes
+    struct spyi_cache *cache;                    // plan/
+    struct spy_prepared *prepared;               // call/
+    struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
 
@@ -8151,7 +8203,7 @@ SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, sp
 SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function);
 
 // >>device.c
-SPYI_FN void spyi_device_free(spy_device *device);                // the last part of its release
+SPYI_FN void spyi_device_free(spy_device *device); // the last part of its release
 
 // >>build.c
 // The backend's create_kernel, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
@@ -9071,6 +9123,196 @@ spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, sp
     return spyi_fail(NULL, SPY_ERROR_OUT_OF_RANGE,
                      "spy_convert_numbers: a number of type %s does not fit into %s",
                      spy_dtype_name(from_type), spy_dtype_name(to_type));
+}
+
+// >>data/fit.c ----------------------------------------------------------------------------------------------
+
+// What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
+//
+// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3 int to
+// float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
+// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
+// but for the same width with another sign, which keeps the bits as C does.
+
+#define SPYI_NO_FIT UINT32_MAX
+
+typedef enum spyi_fit_use {
+    SPYI_USE_HOST,  // host data that is copied
+    SPYI_USE_LOAD,  // device memory that a kernel loads
+    SPYI_USE_STORE, // device memory that a kernel stores to and does not load
+    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
+} spyi_fit_use;
+
+static bool spyi_dtype_is_float(spy_dtype d) {
+    return d >= SPY_FLOAT16;
+}
+static bool spyi_dtype_is_signed(spy_dtype d) {
+    return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
+}
+
+// Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
+static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
+    if (from == to) return 0;
+    size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
+    if (to == SPY_BOOL) return SPYI_NO_FIT;
+    if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
+    if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
+    if (spyi_dtype_is_float(to)) { // int32 to float rounds, as in C; int64 to float and int to half lose bits
+        if (to_size < from_size) return SPYI_NO_FIT;
+        return to_size > from_size ? 3 : 4;
+    }
+    if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
+    return to_size == from_size ? 2 : SPYI_NO_FIT; // before any float
+}
+
+// Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
+static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
+    uint32_t cost = spyi_memory_cost(from, to);
+    if (cost != SPYI_NO_FIT) return cost;
+    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // rounds
+    return 9;
+}
+
+// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
+static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
+    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
+}
+
+static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
+    switch (use) {
+    case SPYI_USE_HOST: return spyi_host_cost(element, type);
+    case SPYI_USE_LOAD: return spyi_memory_cost(element, type);
+    case SPYI_USE_STORE: return spyi_stored_cost(type, element);
+    default: return element == type ? 0 : SPYI_NO_FIT;
+    }
+}
+
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_fit_use use, spyi_fit *fit) {
+    fit->cost = 0;
+    fit->consumed = 0;
+    if (element == type) return true;
+    if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
+    if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
+        spyi_fit inner;
+        if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
+            return false;
+        fit->cost = inner.cost;
+        fit->consumed = inner.consumed + 1;
+        fit->dims[0] = type->count;
+        memcpy(fit->dims + 1, inner.dims, inner.consumed * sizeof *inner.dims);
+        return true;
+    }
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
+                         element->kind == SPYI_TYPE_MATRIX;
+    if (!plain || !plain_element) return false;
+    fit->cost = spyi_cost(use, element->scalar, type->scalar);
+    if (fit->cost == SPYI_NO_FIT) return false;
+    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
+        return false; // see spyi_leaf_strides
+    if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
+        fit->cost = 1; // an enum and its integer
+    if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
+    if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
+    if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
+    if (element->kind == SPYI_TYPE_VECTOR) return element->columns == type->columns;
+    fit->dims[fit->consumed++] = type->columns;
+    return true;
+}
+
+SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_LOAD, fit);
+}
+
+SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
+    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_HOST, fit);
+}
+
+SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit) {
+    return spyi_fit_type(element, type, SPYI_USE_STORE, fit);
+}
+
+// >>data/scalars.c ------------------------------------------------------------------------------------------
+
+// The scalars that a type is made of: their number, the scalar type of sums, and the type with other scalars.
+
+SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
+    uint32_t count = 0;
+    if (type->kind == SPYI_TYPE_ARRAY) return (uint32_t)type->count * spyi_type_scalars(type->element);
+    if (type->kind != SPYI_TYPE_STRUCT) return type->rows * type->columns;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_type_scalars(type->fields[i].type);
+    return count;
+}
+
+SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
+    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
+    return SPY_FLOAT32;
+}
+
+SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR: return spyi_type_scalar(types, scalar);
+    case SPYI_TYPE_VECTOR: return spyi_type_vector(types, scalar, type->columns);
+    case SPYI_TYPE_MATRIX: return spyi_type_matrix(types, scalar, type->rows, type->columns);
+    case SPYI_TYPE_ARRAY:
+        return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
+    default: return type;
+    }
+}
+
+// >>data/type_name.c ----------------------------------------------------------------------------------------
+
+// Names of types: as Slang code spells them, and taken apart.
+
+SPYI_FN const char *spyi_spell(const spyi_type *type) {
+    bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
+                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
+                           type->scalar >= SPY_FLOAT16
+                     : type->kind == SPYI_TYPE_OTHER
+                           ? strncmp(type->name, "Ptr<", 4) == 0
+                           : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
+    return alias ? type->display : type->name;
+}
+
+SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
+    free(parts->arguments[0]);
+    free(parts->arguments[1]);
+}
+
+SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
+    size_t length = strcspn(name, "<");
+    const char *base = name, *begin = name + length;
+    memset(parts, 0, sizeof *parts);
+    for (const char *c = name; c < begin; c++)
+        if (*c == '.' || *c == ':') base = c + 1;
+    snprintf(parts->base, sizeof parts->base, "%.*s", (int)(begin - base), base);
+    int depth = 0;
+    for (const char *c = begin; *c; c++) {
+        if (*c == '<' && depth++ == 0) begin = c + 1;
+        if (*c == '>') depth--;
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array of them
+        bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
+        if (!ends) continue;
+        while (*begin == ' ') begin++;
+        if (parts->count < 2) {
+            spyi_text text = { NULL, 0, 0 };
+            spyi_text_add_n(&text, begin, (size_t)(c - begin));
+            parts->arguments[parts->count] = spyi_strdup(spyi_text_str(&text));
+            spyi_text_free(&text);
+        }
+        parts->count++;
+        begin = c + 1;
+    }
+}
+
+SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
+    const spyi_type *parsed = name ? spyi_type_parse(types, name) : NULL;
+    if (parsed) return parsed;
+    return name && strcmp(given->name, name) == 0 ? given : NULL;
 }
 
 // >>data/near.c ---------------------------------------------------------------------------------------------
@@ -13875,7 +14117,7 @@ SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) 
 // What backends ask of a device for bringing one's own objects: tensors over memory that is not ours, and where a tensor lies.
 
 static spy_tensor *spyi_tensor_over(spy_device *device, const char *function, const spyi_chunk *chunk,
-                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
+                                    uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
     const char *problem = SPYI_DESC_PROBLEM(spy_tensor_desc, desc);
     if (problem) {
@@ -13938,7 +14180,8 @@ static spyi_gpu *spyi_gpu_of(spy_device *device, const char *backend_name, const
     return NULL;
 }
 
-static const spyi_core spyi_core_of_devices = { spyi_gpu_of, spyi_tensor_over, spyi_tensor_place, spyi_take_reported };
+static const spyi_core spyi_core_of_devices = { spyi_gpu_of, spyi_tensor_over, spyi_tensor_place,
+                                                spyi_take_reported };
 
 SPYI_FN const spyi_core *spyi_device_core(void) {
     return &spyi_core_of_devices;
@@ -23357,7 +23600,7 @@ struct spy_module {
     bool stale;          // its last reload failed: its files are newer than its code
     bool tried;          // ... in the poll under way
     spyi_unit *fresh;    // what it will have then
-    uint32_t users;      // threads outside of the device that work with its unit: it stays until they are back
+    uint32_t users; // threads outside of the device that work with its unit: it stays until they are back
     spy_module *previous, *next;
 };
 
@@ -23383,8 +23626,9 @@ typedef struct spyi_dropped_unit {
 // Who is told of changes of code; call/ gives it to the device. All within the device, without waiting.
 typedef struct spyi_code_listener {
     void (*forget)(spy_device *device, const spy_function *function); // its code goes, or is replaced
-    void (*reloaded)(spy_device *device);       // after a reload: has threads compile the new code of prepared calls
-    void (*collect)(spy_device *device);        // takes over what threads have finished
+    void (*reloaded)(
+        spy_device *device);             // after a reload: has threads compile the new code of prepared calls
+    void (*collect)(spy_device *device); // takes over what threads have finished
     bool (*renewing)(const spy_device *device); // a thread compiles new code
 } spyi_code_listener;
 
@@ -23406,7 +23650,8 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
 // Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
 // found that it must wait. The code and the plans of `module` stay meanwhile; it may be NULL.
 SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
-SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit); // releases it, now or later, without waiting
+SPYI_FN void spyi_drop_unit(spy_device *device,
+                            spyi_unit *unit); // releases it, now or later, without waiting
 SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // these, now; NULL: none
 
 // >>module.c
@@ -23427,7 +23672,8 @@ SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
 // >>reload.c
 typedef struct spyi_reload_job spyi_reload_job;
-SPYI_FN void spyi_reload_abandon(spy_device *device); // waits for what compiles, and forgets it; the device goes
+SPYI_FN void spyi_reload_abandon(
+    spy_device *device); // waits for what compiles, and forgets it; the device goes
 
 // >>module/outside.c ----------------------------------------------------------------------------------------
 
@@ -23794,7 +24040,8 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
                   module->name, name, explained ? ": " : "", spyi_text_str(&error));
     } else if (ours) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: function '%s' of module '%s' cannot be called: names that begin with `spyi_` or `Spyi` are those of "
+                  "%s: function '%s' of module '%s' cannot be called: names that begin with `spyi_` or "
+                  "`Spyi` are those of "
                   "generated kernels; give it another name",
                   function, name, module->name);
     } else if (hidden) {
@@ -24573,13 +24820,12 @@ spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_
     return run.status;
 }
 
-// >>bind/bind.h ---------------------------------------------------------------------------------------------
+// >>kinds/value.h -------------------------------------------------------------------------------------------
 
-// Binding: arguments are described as values, signed with a key, and matched to the parameters of one overload.
+// What an argument is: one value. Values lie in the order in which arguments are written, a struct before its fields.
 
 typedef struct spyi_value_kind spyi_value_kind;
 
-// >>values: what an argument is, in the order in which arguments are written, a struct before its fields
 typedef struct spyi_value {
     const spy_arg *arg; // where its data is; NULL in the copies that compile threads use
     const char *name;   // NULL: by position
@@ -24597,107 +24843,20 @@ typedef struct spyi_value {
     const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_CUSTOM
-    uint32_t grads[2]; // calls that compute gradients: numbers of those of a tensor, behind all arguments; 0: none
+    // In calls that compute gradients: the numbers of a tensor's gradients, which are values behind all arguments; 0: none.
+    uint32_t grads[2];
 } spyi_value;
 
-// >>options: what a call's options say to its kernel, checked and copied
-typedef struct spyi_options {
-    char *prelude; // with the constants' declarations before it
-    char **conformances;
-    uint32_t conformance_count;
-    uint32_t threads[3]; // of a group; 0: chosen
-    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
-    uint32_t count_rank; // of thread_count
-    spy_call_mode mode;
-    bool deterministic;
-} spyi_options;
-
-// Values that a hook sets. Kept from call to call: they do not allocate.
-struct spy_globals {
-    spy_arg *items;
-    uint32_t count, capacity;
-    bool failed; // out of memory
-};
-
-// Options with all that they point to, for calls that are made later. All zero: none.
-typedef struct spyi_kept_options {
-    spy_call_options options;
-    spy_packed *constants, *globals; // their lists, as structs
-    bool given;
-} spyi_kept_options;
-
-// >>dispatches: an explicit number of threads
-typedef struct spyi_threads {
-    uint32_t count[3]; // in x, y, z
-    uint32_t group[3];
-    bool guarded;             // threads beyond the count do nothing
-    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
-    uint64_t counts_at;       // byte of the first in its storage
-    bool shader;              // the function is an entry point with [numthreads], and runs as it is
-} spyi_threads;
-
-// The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
-typedef struct spyi_values {
-    spyi_value *items;
-    uint32_t count, capacity;
-    uint8_t *key;
-    uint32_t key_size, key_capacity;
-    const spy_call_options *options; // NULL: none
-    uint32_t global_count;           // values of globals and their fields, behind the arguments
-    uint32_t grad_count;             // gradients of tensors, behind those
-    struct spy_globals written;      // what the options' hook has set
-    spy_shape thread_count;          // theirs
-    const spyi_threads *threads;     // of a dispatch; NULL: a call
-    struct spyi_values *next;        // among the cache's spare ones
-} spyi_values;
-
-// Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 const spyi_threads *threads, spyi_values *values, spyi_text *error);
-// Values of arguments alone, for no call.
-SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values, spyi_text *error);
-// Whether the system fills it: no argument of the user's.
-SPYI_FN bool spyi_is_system(const spyi_value *value);
-SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
-// options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
-SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
-                                         spyi_text *error);
-SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
-                                     spyi_text *error);
-SPYI_FN void spyi_options_free(spyi_options *options);
-SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
-// A copy of options (NULL: none) that outlives the caller's; freed whether this fails or not.
-SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
-                                     spyi_text *error);
-SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
-// Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
-SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
-SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
-SPYI_FN void spyi_values_free(spyi_values *values);
-// "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
-SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
+// The sizes of a tensor or host array; rank 0 of any other value.
+SPYI_FN spy_shape spyi_value_shape(const spyi_value *value);
 // Index of the value after this one and its fields.
 SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index);
+// "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
+SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
 
-// >>what feeds what
+// >>kinds/leaf.h --------------------------------------------------------------------------------------------
 
-// How an element type in memory feeds a parameter type: the trailing dimensions it takes and what the conversion costs.
-typedef struct spyi_fit {
-    uint32_t cost;
-    uint32_t consumed;
-    int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
-} spyi_fit;
-
-// Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
-SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
-// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
-SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
-// Host data: scalars are converted as they are copied, so more is possible.
-SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
-// `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
-SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar);
-
-// >>the result of binding
+// A leaf: a place where the kernel loads or stores. A number or tensor is one leaf; a struct given by fields is one for each.
 
 typedef enum spyi_source {
     SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
@@ -24714,16 +24873,15 @@ typedef enum spyi_source {
 // What a leaf is to its call: a value, or another leaf's gradient.
 typedef enum spyi_role {
     SPYI_ROLE_VALUE,
-    SPYI_ROLE_READ,   // of an output going backward, of an input in forward mode
-    SPYI_ROLE_ADDED,  // of an input going backward: each element of the call adds to it
+    SPYI_ROLE_READ,    // of an output going backward, of an input in forward mode
+    SPYI_ROLE_ADDED,   // of an input going backward: each element of the call adds to it
     SPYI_ROLE_WRITTEN, // of an output in forward mode
-    SPYI_ROLE_INSIDE  // of a tensor that is taken whole: the function goes there by itself
+    SPYI_ROLE_INSIDE   // of a tensor that is taken whole: the function goes there by itself
 } spyi_role;
 
 #define SPYI_WHOLE_LOADS 1u
 #define SPYI_WHOLE_STORES 2u
 
-// A place where the kernel loads or stores.
 typedef struct spyi_leaf {
     spyi_source source;
     uint32_t value;           // index of its value
@@ -24744,18 +24902,28 @@ typedef struct spyi_leaf {
     bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
-    uint32_t site;                    // number of function and path in messages about indices; 0: they are not checked
+    uint32_t site; // number of function and path in messages about indices; 0: they are not checked
     spyi_role role;
-    uint32_t value_leaf;           // of a gradient: the leaf that it belongs to
-    uint32_t grads[2];             // leaves of its gradients: read, and added to or written; 0: none
-    uint8_t whole_grads;           // a tensor taken whole with gradients: SPYI_WHOLE_LOADS and _STORES ask for them
-    bool paired;                   // ... its gradient was given by itself
-    spy_call_mode mode;            // ... of the call
+    uint32_t value_leaf; // of a gradient: the leaf that it belongs to
+    uint32_t grads[2];   // leaves of its gradients: read, and added to or written; 0: none
+    uint8_t whole_grads; // a tensor taken whole with gradients: SPYI_WHOLE_LOADS and _STORES ask for them
+    bool paired;         // ... its gradient was given by itself
+    spy_call_mode mode;  // ... of the call
     bool param_in, param_out;      // how the function takes it, when the call computes gradients
     const spyi_type *differential; // ... its T.Differential; NULL: it has none
 } spyi_leaf;
 
-// >>kinds of values beyond numbers, host data, element-wise tensors and structs: a file each in kinds/
+// Whether a leaf lies in device memory; else it travels in the block.
+SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
+// Whether it is a tensor that a kind passes whole.
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
+// Whether several neighbours of this leaf can be loaded as one vector.
+SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
+
+// >>kinds/kind.h --------------------------------------------------------------------------------------------
+
+// The table of a kind: what bind, emit and call ask of values beyond numbers, host data, element-wise tensors and structs. Each
+// such kind is a file of this room.
 
 // Where a value's expression stands.
 typedef struct spyi_place_text {
@@ -24780,23 +24948,1188 @@ struct spyi_value_kind {
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 };
 
+// >>kinds/kinds.h -------------------------------------------------------------------------------------------
+
+// The kinds, as the other rooms ask for them: by a parameter's type, or by name where a parameter has no other.
+
+// parameter.c
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
-SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
-// Whether it is the kind of TensorView<T> and DiffTensorView<T> parameters.
-SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
+
+// whole.c and whole_fill.c
+// What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
+SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out);
+// A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
+SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
+
+// view.c
+// Whether it is the kind of TensorView<T> and DiffTensorView<T> parameters.
+SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind);
+
+// holder.c
 // The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // The kind of T[] itself, whose field is an address, which the device fills in, and a count.
 #define SPYI_UNSIZED_BYTES 16u
 SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void);
 SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type); // bytes of an element
-// What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
+
+// system.c
+// An argument for a parameter that the system fills.
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
+// Whether the system fills it: no argument of the user's.
+SPYI_FN bool spyi_is_system(const spyi_value *value);
+
+// >>kinds/internal.h ----------------------------------------------------------------------------------------
+
+// What the files of this room share.
+
+// Components that a parameter takes of a generator: 1 of a number, N of a vector or array of numbers; 0: it takes none.
+SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
+// `array`, an expression of as many `scalar`s, as a value of `type`. `reverse`: a vector takes the last one first.
+SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
+                               spyi_text *out);
+// "call_id<2>(element, shape)": the usual expression of a coordinate, converted.
+SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
+                            const char *format, ...) SPYI_PRINTF(5, 6);
+// A field of the parameter's own type, and its value as it lies there.
+SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out);
+SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
+
+// The kind that binds a tensor to a parameter type of this name, without namespace and arguments; NULL: no such name.
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);  // "StructuredBuffer" and its sisters
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base);    // "TensorView" and "DiffTensorView"
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base);   // "Tensor" and its sisters
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base); // "Ptr"
+SPYI_FN bool spyi_is_typed_buffer(const char *base);
+SPYI_FN bool spyi_is_buffer_address(const char *base); // the buffer is the address of one element
+
+// whole_fill.c: the field of a tensor that is passed whole
+// How many tensors are in it: the tensor, and its gradients behind it.
+SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
+SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
+
+// >>kinds/value.c -------------------------------------------------------------------------------------------
+
+// One value: its sizes, where it ends, and its text in messages.
+
+SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
+    uint32_t end = index + 1;
+    for (uint32_t i = 0; i < values[index].child_count; i++) end = spyi_value_end(values, end);
+    return end;
+}
+
+SPYI_FN spy_shape spyi_value_shape(const spyi_value *value) {
+    spy_shape shape;
+    memset(&shape, 0, sizeof shape);
+    shape.rank = value->rank;
+    if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
+    return shape;
+}
+
+SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
+    const char *way = value->direction == SPY_DIRECTION_OUT     ? "out "
+                      : value->direction == SPY_DIRECTION_INOUT ? "inout "
+                                                                : "";
+    spy_shape shape = spyi_value_shape(value);
+    switch (value->kind) {
+    case SPY_ARG_BOOL:
+    case SPY_ARG_INT:
+    case SPY_ARG_UINT:
+    case SPY_ARG_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
+    case SPY_ARG_TENSOR:
+        spyi_text_add(out, "%s tensor ", value->type->display);
+        spyi_shape_text(&shape, out);
+        break;
+    case SPY_ARG_ARRAY:
+        spyi_text_add(out, "%s%s host array ", way, value->type->display);
+        spyi_shape_text(&shape, out);
+        break;
+    case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
+    case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
+    case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_PAIR: spyi_text_add(out, "value with its gradient"); break;
+    case SPY_ARG_RESULT:
+        spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
+        break;
+    case SPY_ARG_CUSTOM:
+        spyi_text_add(out, "%s", value->custom->name);
+        if (value->rank) spyi_text_add(out, " ");
+        if (value->rank) spyi_shape_text(&shape, out);
+        break;
+    default: spyi_text_add(out, "nothing"); break;
+    }
+}
+
+// >>kinds/leaf.c --------------------------------------------------------------------------------------------
+
+// What a leaf is, told by the leaf alone.
+
+SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
+           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
+}
+
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
+}
+
+SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
+    return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
+}
+
+// >>kinds/kinds.c -------------------------------------------------------------------------------------------
+
+// What several kinds do alike: numbers that are made in a kernel, as what the parameter wants; fields of the parameter's type.
+
+SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
+    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
+    if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
+    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // an enum
+    return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
+}
+
+SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
+                               spyi_text *out) {
+    if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
+    else if (type->kind == SPYI_TYPE_VECTOR)
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector",
+                      array);
+    else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
+    else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
+}
+
+SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
+                            const char *format, ...) {
+    char array[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(array, sizeof array, format, list);
+    va_end(list);
+    spyi_kind_convert(leaf->type, scalar, array, reverse, out);
+}
+
+SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", leaf->type->name);
+}
+
+SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "%s", at->field);
+}
+
+// >>kinds/call_id.c -----------------------------------------------------------------------------------------
+
+// call_id and thread_id: where the element is in the call.
+
+static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    return spyi_kind_components(leaf->type) > 0;
+}
+
+static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_call_id<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->shape);
+}
+
+static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_INT32, false, out, "spyi_thread_id<%u>(%s)", spyi_kind_components(leaf->type),
+                   at->element);
+}
+
+static const spyi_value_kind spyi_call_id_kind = { "call_id",         NULL, spyi_call_id_bind, NULL,
+                                                   spyi_call_id_load, NULL };
+static const spyi_value_kind spyi_thread_id_kind = { "thread_id",         NULL, spyi_call_id_bind, NULL,
+                                                     spyi_thread_id_load, NULL };
+
+spy_arg spy_arg_call_id(const char *name) {
+    return spyi_custom_arg(name, &spyi_call_id_kind);
+}
+
+spy_arg spy_arg_thread_id(const char *name) {
+    return spyi_custom_arg(name, &spyi_thread_id_kind);
+}
+
+// >>kinds/grid.c --------------------------------------------------------------------------------------------
+
+// grid: coordinates of a shape that the argument itself brings, with offset and stride.
+
+static bool spyi_fits_int(int64_t value) {
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    const spy_grid_desc *desc = (const spy_grid_desc *)arg->value.data;
+    *problem = "expected a spy_grid_desc, got NULL";
+    if (!desc) return false;
+    *problem = SPYI_DESC_PROBLEM(spy_grid_desc, desc);
+    if (*problem) return false;
+    uint32_t rank = desc->shape.rank;
+    *problem = "the rank of its shape is not 1 to SPY_MAX_RANK";
+    if (rank < 1 || rank > SPY_MAX_RANK) return false;
+    *problem = "the ranks of its offset and stride are not that of its shape, or 0";
+    if ((desc->offset.rank && desc->offset.rank != rank) || (desc->stride.rank && desc->stride.rank != rank))
+        return false;
+    for (uint32_t d = 0; d < rank; d++) {
+        *problem = "its sizes must be 0 to 2147483647, or -1 for any";
+        if (desc->shape.dims[d] < -1 || !spyi_fits_int(desc->shape.dims[d])) return false;
+        *problem = "its offset and stride must fit 32 bits";
+        if (desc->offset.rank && !spyi_fits_int(desc->offset.dims[d])) return false;
+        if (desc->stride.rank && !spyi_fits_int(desc->stride.dims[d])) return false;
+    }
+    value->rank = (uint8_t)rank;
+    value->dims = desc->shape.dims;
+    return true;
+}
+
+static bool spyi_grid_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    leaf->field_size = 8u * value->rank;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) == value->rank;
+}
+
+static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "SpyiGrid<%u>", leaf->batch_rank);
+}
+
+static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    uint32_t map = 0;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
+                   at->field, map);
+}
+
+static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_grid_desc *desc = (const spy_grid_desc *)value->arg->value.data;
+    int32_t *out = (int32_t *)field;
+    (void)error;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
+        // A size of 1 that the call stretches is the same for all elements, as with any argument.
+        out[leaf->batch_rank + d] = desc->shape.dims[d] == 1 ? 0
+                                    : desc->stride.rank      ? (int32_t)desc->stride.dims[d]
+                                                             : 1;
+    }
+    return true;
+}
+
+static const spyi_value_kind spyi_grid_kind = { "grid",          spyi_grid_describe, spyi_grid_bind,
+                                                spyi_grid_field, spyi_grid_load,     spyi_grid_pack };
+
+spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_grid_kind);
+    arg.value.data = desc;
+    return arg;
+}
+
+// >>kinds/range.c -------------------------------------------------------------------------------------------
+
+// range: start, start + step, ... along one dimension, as numpy's arange.
+
+// What the argument keeps in its dims: the number of elements, then start and step. -2 elements: something is wrong.
+enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
+
+static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    *problem =
+        arg->dims[SPYI_RANGE_STEP] == 0 ? "its step is 0" : "its start, stop and step must fit 32 bits";
+    value->rank = 1;
+    value->dims = arg->dims;
+    return arg->dims[SPYI_RANGE_COUNT] >= 0;
+}
+
+static bool spyi_range_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    leaf->field_size = 8;
+    leaf->field_align = 4;
+    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
+}
+
+static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "SpyiRange");
+}
+
+static void spyi_range_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_text_add(out, "%s(%s.start + %s.step * spyi_coordinate(%s, %s, %u))", spyi_spell(leaf->type),
+                  at->field, at->field, at->element, at->shape, leaf->map[0]);
+}
+
+static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    int32_t *out = (int32_t *)field;
+    (void)leaf;
+    (void)error;
+    out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
+    // A single one that the call stretches is the same for all elements, as with any size of 1.
+    out[1] = value->arg->dims[SPYI_RANGE_COUNT] == 1 ? 0 : (int32_t)value->arg->dims[SPYI_RANGE_STEP];
+    return true;
+}
+
+static const spyi_value_kind spyi_range_kind = { "range",          spyi_range_describe, spyi_range_bind,
+                                                 spyi_range_field, spyi_range_load,     spyi_range_pack };
+
+spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
+    bool good = step != 0 && start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN &&
+                stop <= INT32_MAX && step >= INT32_MIN && step <= INT32_MAX;
+    int64_t distance = !good ? 0 : step > 0 ? stop - start : start - stop;
+    int64_t size = !good ? 1 : step > 0 ? step : -step;
+    arg.dims[SPYI_RANGE_COUNT] = !good ? -2 : distance <= 0 ? 0 : (distance + size - 1) / size;
+    arg.dims[SPYI_RANGE_START] = start;
+    arg.dims[SPYI_RANGE_STEP] = step;
+    return arg;
+}
+
+// >>kinds/random.c ------------------------------------------------------------------------------------------
+
+// wang_hash and rand_float: a sequence of random numbers for each element.
+
+// What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
+enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
+enum { SPYI_RANDOM_TWICE = -1, SPYI_RANDOM_GARBAGE = -2 }; // in place of a warm-up, of a desc that is wrong
+
+static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
+    float range[2];
+    (void)value;
+    memcpy(range, bits, sizeof range);
+    *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
+                                                                    : "seed and zero_seed are both given";
+    if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
+    *problem = "low and high must be finite, with low <= high";
+    return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
+}
+
+static bool spyi_hash_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
+    leaf->field_size = 16;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
+}
+
+static bool spyi_random_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
+    leaf->field_size = 16;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_FLOAT16;
+}
+
+static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "SpyiSequence");
+}
+
+static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_UINT32, false, out, "spyi_hash<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->field);
+}
+
+static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_FLOAT32, false, out, "spyi_random<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->field);
+}
+
+static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    uint32_t *out = (uint32_t *)field;
+    (void)leaf;
+    (void)error;
+    for (int i = 0; i < 4; i++) out[i] = (uint32_t)value->arg->dims[i];
+    return true;
+}
+
+static const spyi_value_kind spyi_hash_kind = { "wang_hash",       spyi_random_describe, spyi_hash_bind,
+                                                spyi_random_field, spyi_hash_load,       spyi_random_pack };
+static const spyi_value_kind spyi_random_kind = { "rand_float",      spyi_random_describe, spyi_random_bind,
+                                                  spyi_random_field, spyi_random_load,     spyi_random_pack };
+
+// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has it for the GPU.
+static uint32_t spyi_wang_hash(uint32_t seed) {
+    seed = (seed ^ 61u) ^ (seed >> 16);
+    seed *= 9u;
+    seed = seed ^ (seed >> 4);
+    seed *= 0x27d4eb2du;
+    return seed ^ (seed >> 15);
+}
+
+static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, const spy_random_desc *desc,
+                               float low, float high) {
+    spy_arg arg = spyi_custom_arg(name, kind);
+    float range[2];
+    uint32_t bits[2], seed = 2640457667u;
+    const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
+    bool hash = !desc || problem || !desc->no_hash_seed; // an unset bool must not be looked at
+    if (desc && !problem && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    range[0] = low;
+    range[1] = high;
+    memcpy(bits, range, sizeof bits);
+    arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
+    arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
+    if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
+    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
+    arg.dims[SPYI_RANDOM_LOW] = bits[0];
+    arg.dims[SPYI_RANDOM_HIGH] = bits[1];
+    return arg;
+}
+
+spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc) {
+    return spyi_random_arg(name, &spyi_hash_kind, desc, 0, 1);
+}
+
+spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc) {
+    return spyi_random_arg(name, &spyi_random_kind, desc, low, high);
+}
+
+// >>kinds/buffer.c ------------------------------------------------------------------------------------------
+
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
+// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out. A
+// ConstantBuffer<T> that is an element of an unsized array is a tensor's address alone.
+
+static const struct spyi_buffer_family {
+    const char *name;
+    bool typed, texels, writes; // its elements have a type; they are texels
+    bool one;                   // it is the address of one element
+} spyi_buffer_families[] = {
+    { "StructuredBuffer", true, false, false, false },
+    { "RWStructuredBuffer", true, false, true, false },
+    { "ByteAddressBuffer", false, false, false, false },
+    { "RWByteAddressBuffer", false, false, true, false },
+    { "Buffer", true, true, false, false },
+    { "RWBuffer", true, true, true, false },
+    { "ConstantBuffer", true, false, false, true },
+};
+
+static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
+    for (size_t i = 0; i < sizeof spyi_buffer_families / sizeof spyi_buffer_families[0]; i++)
+        if (strcmp(spyi_buffer_families[i].name, base) == 0) return &spyi_buffer_families[i];
+    return NULL;
+}
+
+static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    memset(&fit, 0, sizeof fit);
+    spyi_split_type(leaf->type->name, &parts);
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
+    leaf->element = value->type;
+    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    bool good =
+        family && leaf->element &&
+        (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
+        value->rank >= fit.consumed;
+    spyi_free_parts(&parts);
+    bool spirv = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    if (!good || (family->texels && !spirv) || (family->one && spirv)) return false;
+    leaf->binds = spirv;
+    leaf->field_size = leaf->binds ? 0 : family->one ? 8 : 16;
+    leaf->field_align = 8;
+    leaf->reads = true;
+    leaf->writes = family->writes;
+    leaf->texels = family->texels;
+    leaf->consumed = value->rank;
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < fit.consumed; d++)
+        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
+    return true;
+}
+
+// What the device says to the elements of a typed buffer.
+static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
+                                     spyi_text *error) {
+    const spyi_type *texel = leaf->element;
+    bool plain = texel->kind == SPYI_TYPE_SCALAR || texel->kind == SPYI_TYPE_VECTOR;
+    uint8_t use = leaf->writes ? SPYI_TEXEL_WRITES : SPYI_TEXEL_READS;
+    uint64_t count = size / spyi_type_device_stride(texel);
+    if (!plain || !(limits->texels[texel->scalar][texel->columns - 1] & use))
+        spyi_text_add(error, "the device '%s' has no texels of format %s for %s; take a %sStructuredBuffer",
+                      limits->info.name, texel->display, leaf->type->display, leaf->writes ? "RW" : "");
+    else if (count > limits->max_texels)
+        spyi_text_add(error, "%s of %llu elements is larger than the device's %llu", leaf->type->display,
+                      (unsigned long long)count, (unsigned long long)limits->max_texels);
+    else return true;
+    return false;
+}
+
+// Fills the field of what is not bound.
+static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    const spyi_limits *limits = &t->object.device->base->limits;
+    uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
+    uint64_t most = leaf->texels ? UINT64_MAX : limits->max_binding_bytes;
+    uint32_t alignment = leaf->texels ? limits->texel_alignment : limits->binding_alignment;
+    if (leaf->texels && !spyi_buffer_check_texels(leaf, limits, size, error)) return false;
+    if (field) {
+        const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
+        uint64_t parts[2] = { t->storage->chunk.address + at, size };
+        if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
+        memcpy(field, parts, leaf->field_size);
+    }
+    if (!t->contiguous || t->element_count == 0)
+        spyi_text_add(error,
+                      t->contiguous ? "%s needs at least one element"
+                                    : "%s needs a tensor whose elements lie next to each other; copy it",
+                      leaf->type->display);
+    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
+        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
+                      spyi_type_device_stride(leaf->element), (unsigned long long)size);
+    else if (at % alignment)
+        spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
+                      leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
+    else if (limits->max_bindings == 0)
+        spyi_text_add(
+            error,
+            "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
+            "VK_KHR_push_descriptor, which an engine enables at vkCreateDevice",
+            leaf->type->display);
+    else if (size > most)
+        spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
+                      (unsigned long long)size, (unsigned long long)most);
+    else return true;
+    return false;
+}
+
+static const spyi_value_kind spyi_buffer_kind = { "buffer",           NULL,
+                                                  spyi_buffer_bind,   spyi_kind_own_field,
+                                                  spyi_kind_own_load, spyi_buffer_check };
+
+SPYI_FN bool spyi_is_typed_buffer(const char *base) {
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
+    return family && family->texels;
+}
+
+SPYI_FN bool spyi_is_buffer_address(const char *base) {
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
+    return family && family->one;
+}
+
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
+    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
+}
+
+// >>kinds/holder.c ------------------------------------------------------------------------------------------
+
+// ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers: bound too, wherever this kernel has their parts. An array without a
+// size is a field: an address, which the device fills in, and a count.
+
+static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    (void)leaf, (void)value, (void)field, (void)error;
+    return true;
+}
+
+static const spyi_value_kind spyi_holder_kind = {
+    "uniform buffer", NULL, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_holder_pack
+};
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
+    return &spyi_holder_kind;
+}
+
+static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    uint64_t parts[2] = { 0, value->child_count };
+    if (field) memcpy(field, parts, sizeof parts);
+    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
+                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
+    return false;
+}
+
+static const spyi_value_kind spyi_unsized_kind = {
+    "unsized array", NULL, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_unsized_pack
+};
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void) {
+    return &spyi_unsized_kind;
+}
+
+SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type) {
+    spyi_type_parts parts;
+    spyi_split_type(type->fields[0].type->name, &parts);
+    uint32_t stride = spyi_is_buffer_address(parts.base) ? 8 : 16;
+    spyi_free_parts(&parts);
+    return stride;
+}
+
+// >>kinds/view.c --------------------------------------------------------------------------------------------
+
+// Tensors for TensorView<T> and DiffTensorView<T>, the parameters of [CudaKernel] functions. Slang has them for CUDA alone, in
+// a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. The components of a T that is a vector or matrix
+// are the last dimensions, whether the tensor's elements are such or its own last dimensions feed them. A DiffTensorView has
+// a second view behind the first: of the tensor's gradient, or all zero.
+// Source: `struct TensorView` in Slang's embedded CUDA prelude; slang-torch's make_tensor_view in its embedded torch prelude.
+
+enum { SPYI_VIEW_RANK = 5 };
+
+typedef struct spyi_view {
+    uint64_t data;
+    uint32_t strides[SPYI_VIEW_RANK]; // bytes
+    uint32_t sizes[SPYI_VIEW_RANK];
+    uint32_t dimension_count, padding;
+} spyi_view;
+
+static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    spyi_split_type(leaf->type->name, &parts);
+    bool diff = strcmp(parts.base, "DiffTensorView") == 0;
+    leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
+    bool good = spyi_types_target(types) == SPYI_TARGET_CUDA && leaf->element &&
+                spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
+    spyi_free_parts(&parts);
+    if (!good) return false;
+    leaf->field_size = (uint32_t)sizeof(spyi_view) * (diff ? 2 : 1);
+    leaf->field_align = 8;
+    leaf->reads = leaf->writes = true;
+    leaf->untracked = diff; // its gradient is another tensor's memory
+    leaf->consumed = value->rank;
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < fit.consumed; d++)
+        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
+    return true;
+}
+
+// Dimensions of the element that are the tensor's own: components of a vector, rows and columns of a matrix.
+static uint32_t spyi_view_components(const spyi_type *type, uint32_t sizes[2]) {
+    if (type->kind == SPYI_TYPE_VECTOR) {
+        sizes[0] = type->columns;
+        return 1;
+    }
+    if (type->kind != SPYI_TYPE_MATRIX) return 0;
+    sizes[0] = type->rows;
+    sizes[1] = type->columns;
+    return 2;
+}
+
+static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view *view, spyi_text *error) {
+    uint32_t sizes[2] = { 0, 0 }, inner = spyi_view_components(t->type, sizes), rank = t->shape.rank;
+    uint64_t bytes = spyi_type_device_stride(t->type), packed = bytes;
+    size_t said = error->size;
+    uint32_t failed = spyi_failed_allocations();
+    memset(view, 0, sizeof *view);
+    if (rank + inner > SPYI_VIEW_RANK) {
+        spyi_text_add(error, "%s has at most %d dimensions, components of vectors included, got %u",
+                      leaf->type->display, SPYI_VIEW_RANK, rank + inner);
+        return false;
+    }
+    if (t->end_bytes - t->begin_bytes > UINT32_MAX) {
+        spyi_text_add(error, "%s reaches 4294967295 bytes with its 32-bit strides, got %llu",
+                      leaf->type->display, (unsigned long long)(t->end_bytes - t->begin_bytes));
+        return false;
+    }
+    view->data = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
+    view->dimension_count = rank + inner;
+    for (uint32_t d = rank; d-- > 0;) {
+        int64_t stride = t->shape.dims[d] > 1 ? t->strides.dims[d] * (int64_t)bytes : (int64_t)packed;
+        if (stride < 0)
+            spyi_text_add(error, "%s has no negative strides, as dimension %u has; copy it",
+                          leaf->type->display, d);
+        else if (leaf->consumed_dims[d] != -1 && stride != (int64_t)packed)
+            spyi_text_add(error, "its last dimensions do not lie next to each other, as %s needs; copy it",
+                          leaf->type->display);
+        else if (leaf->consumed_dims[d] == -1 &&
+                 (stride % (int64_t)leaf->element->device_align || view->data % leaf->element->device_align))
+            spyi_text_add(error, "its elements must lie at multiples of %zu bytes, as %s needs; copy it",
+                          leaf->element->device_align, leaf->type->display);
+        if (error->size > said || spyi_failed_allocations() != failed) return false;
+        view->sizes[d] = (uint32_t)t->shape.dims[d];
+        view->strides[d] = (uint32_t)stride;
+        packed *= (uint64_t)t->shape.dims[d];
+    }
+    for (uint32_t d = inner; d-- > 0;) {
+        view->sizes[rank + d] = sizes[d];
+        view->strides[rank + d] = d + 1 == inner ? (uint32_t)(bytes / sizes[0] / (inner == 2 ? sizes[1] : 1))
+                                                 : (uint32_t)(bytes / sizes[0]);
+    }
+    return true;
+}
+
+static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor, *grad = leaf->paired ? value[1].tensor : t->grads[SPYI_GRAD_OUT];
+    spyi_view views[2];
+    memset(&views[1], 0, sizeof views[1]);
+    if (!spyi_view_make(leaf, t, &views[0], error)) return false;
+    if (leaf->field_size > sizeof(spyi_view)) {
+        const spy_tensor *in = t->grads[SPYI_GRAD_IN];
+        if (!leaf->paired && in && grad && in != grad) {
+            spyi_text_add(error, "%s has one gradient, but the tensor's grad_in and grad_out differ",
+                          leaf->type->display);
+            return false;
+        }
+        if (!grad) grad = in;
+        if (grad && (grad->type != t->type || memcmp(&grad->shape, &t->shape, sizeof t->shape) != 0)) {
+            spyi_text_add(error, "its gradient has another element type or shape");
+            return false;
+        }
+        if (grad && !spyi_view_make(leaf, grad, &views[1], error)) return false;
+    }
+    memcpy(field, views, leaf->field_size);
+    return true;
+}
+
+static const spyi_value_kind spyi_view_kind = { "tensor view",      NULL,
+                                                spyi_view_bind,     spyi_kind_own_field,
+                                                spyi_kind_own_load, spyi_view_fill };
+
+SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind) {
+    return kind == &spyi_view_kind;
+}
+
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
+    bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
+    return known ? &spyi_view_kind : NULL;
+}
+
+// >>kinds/whole_fill.c --------------------------------------------------------------------------------------
+
+// The field of a tensor that is passed whole: the tensor as Slang has it, its gradients behind it, and the strides of the
+// dimensions that it is run over.
+
+SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf) {
+    return leaf->whole_grads == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES) ? 3 : leaf->whole_grads ? 2 : 1;
+}
+
+// How many scalars of the tensor one element of the parameter takes; 0: they do not lie next to each other.
+static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
+    int64_t pack = 1;
+    uint32_t outer = t->shape.rank;
+    while (outer > leaf->batch_rank && leaf->consumed_dims[outer - 1 - leaf->batch_rank] != -1) {
+        outer--;
+        if (t->shape.dims[outer] != 1 && t->strides.dims[outer] != pack) return 0;
+        pack *= t->shape.dims[outer];
+    }
+    for (uint32_t d = 0; d < outer; d++)
+        if (t->shape.dims[d] > 1 && t->strides.dims[d] % pack) return 0;
+    return pack;
+}
+
+// One tensor as Slang has it: address, offset, site, sizes, strides. `element`: bytes.
+static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
+                           uint8_t *out, spyi_text *error) {
+    int64_t pack = spyi_whole_pack(leaf, t);
+    uint64_t first = t->offset_bytes - t->begin_bytes;
+    if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
+        spyi_text_add(error, "its trailing dimensions do not lie next to each other, as %s needs",
+                      leaf->element->display);
+        return false;
+    }
+    if (!t->storage->chunk.address || (t->end_bytes - t->begin_bytes) / element > INT32_MAX) {
+        spyi_text_add(error, t->storage->chunk.address
+                                 ? "it spans more than 2147483647 elements, which a tensor in Slang cannot"
+                                 : "the device has no pointers, which tensors in Slang are made of");
+        return false;
+    }
+    uint64_t address = t->storage->chunk.address + t->storage->offset + t->begin_bytes;
+    uint32_t offset = (uint32_t)(first / element), rank = 0;
+    memcpy(out, &address, 8);
+    memcpy(out + 8, &offset, 4);
+    memcpy(out + 12, &site, 4);
+    while (rank < leaf->consumed && leaf->consumed_dims[rank] == -1) rank++;
+    for (uint32_t d = 0; d < rank; d++) {
+        uint32_t dim = leaf->batch_rank + d;
+        int32_t size = (int32_t)t->shape.dims[dim];
+        int32_t stride = t->shape.dims[dim] == 1 ? 0 : (int32_t)(t->strides.dims[dim] / pack);
+        memcpy(out + 16 + 4 * d, &size, 4);
+        memcpy(out + 16 + 4 * (rank + d), &stride, 4);
+    }
+    return true;
+}
+
+// The gradients that a call of the leaf's mode uses; NULL: none.
+static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
+    bool backward = leaf->mode == SPY_CALL_BACKWARD;
+    uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
+                                        : (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES);
+    if (!leaf->mode || !(leaf->whole_grads & use)) return NULL;
+    return leaf->paired ? value[1].tensor : value->tensor->grads[which];
+}
+
+SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    uint8_t *out = (uint8_t *)field;
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    int64_t pack = spyi_whole_pack(leaf, t);
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error))
+        return false;
+    memset(out + size, 0, (size_t)size * (parts - 1));
+    for (int g = 0; g < 2 && parts > 1; g++) {
+        const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
+        uint64_t scalars = spyi_type_device_stride(leaf->element) / spyi_type_device_stride(t->type);
+        if (!grad) continue;
+        bool alike = leaf->batch_rank == 0 || memcmp(&grad->strides, &t->strides, sizeof t->strides) == 0;
+        if (!alike) spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
+        if (!alike || !spyi_fill_part(leaf, grad, scalars * spyi_type_device_stride(grad->type),
+                                      leaf->site ? leaf->site | SPYI_BOUNDS_GRADIENT : 0,
+                                      out + size * (parts == 3 ? (uint32_t)g + 1 : 1), error))
+            return false;
+    }
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)(t->strides.dims[d] / pack);
+        memcpy(out + size * parts + 4 * d, &stride, 4);
+    }
+    return true;
+}
+
+SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    if (leaf->whole_grads & SPYI_WHOLE_LOADS) memset((uint8_t *)field + size * (parts - 1), 0, 8);
+}
+
+// >>kinds/whole.c -------------------------------------------------------------------------------------------
+
+// Tensors that are passed whole to Tensor<T, D> and its sisters: what feeds which of them, and their text in the kernel.
+// whole_fill.c fills their fields.
+
+// What an argument becomes for a parameter of these types, and what the kernel may do with it.
+static const struct spyi_family {
+    const char *parameter, *passed;
+    bool reads, writes;
+    uint8_t grads;
+} spyi_families[] = {
+    { "Tensor", "Tensor", true, false, 0 },
+    { "ITensor", "Tensor", true, false, 0 },
+    { "WTensor", "WTensor", false, true, 0 },
+    { "IWTensor", "WTensor", false, true, 0 },
+    { "RWTensor", "RWTensor", true, true, 0 },
+    { "IRWTensor", "RWTensor", true, true, 0 },
+    { "AtomicTensor", "AtomicTensor", true, true, 0 },
+    { "DiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
+    { "IDiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
+    { "WDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
+    { "IWDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
+    { "RWDiffTensor", "RWDiffTensor", true, true, SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES },
+    { "IRWDiffTensor", "RWDiffTensor", true, true, SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES },
+};
+
+static const struct spyi_family *spyi_family_of(const char *base) {
+    for (size_t i = 0; i < sizeof spyi_families / sizeof spyi_families[0]; i++)
+        if (strcmp(spyi_families[i].parameter, base) == 0) return &spyi_families[i];
+    return NULL;
+}
+
+static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_text passed = { NULL, 0, 0 };
+    spyi_fit fit;
+    spyi_split_type(leaf->type->name, &parts);
+    const struct spyi_family *family = spyi_family_of(parts.base);
+    long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
+    const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
+    bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
+                spyi_fit_memory(value->type, element, true, &fit) &&
+                (uint32_t)rank + fit.consumed <= SPY_MAX_RANK;
+    if (good) {
+        spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
+        leaf->kind_type = spyi_type_other(types, passed.data)->name;
+        leaf->element = element;
+        leaf->reads = family->reads;
+        leaf->writes = family->writes;
+        leaf->consumed = (uint32_t)rank + fit.consumed;
+        for (long d = 0; d < rank; d++) leaf->consumed_dims[d] = -1; // any size
+        for (uint32_t d = 0; d < fit.consumed; d++) leaf->consumed_dims[(uint32_t)rank + d] = fit.dims[d];
+        uint32_t rows = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
+        leaf->field_align = 8;
+        leaf->whole_grads = family->grads;
+        leaf->field_size = spyi_whole_parts(leaf) * (16u + 8u * (uint32_t)rank) + 4u * rows;
+    }
+    spyi_text_free(&passed);
+    spyi_free_parts(&parts);
+    return good;
+}
+
+static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
+    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
+    else spyi_text_add(out, "%s", leaf->kind_type);
+}
+
+// A tensor of more dimensions than the parameter is run over: each element of the call gets its own part.
+static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    if (leaf->batch_rank == 0) {
+        spyi_text_add(out, "%s", at->field);
+        return;
+    }
+    spyi_text_add(out, "spyi_row(%s.tensor, ", at->field);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        spyi_text_add(out, "%s%s.strides[%u] * spyi_coordinate(%s, %s, %u)", d ? " + " : "", at->field, d,
+                      at->element, at->shape, leaf->map[d]);
+    spyi_text_add(out, ")");
+}
+
+static const spyi_value_kind spyi_whole_kind = { "whole tensor",  NULL,
+                                                 spyi_whole_bind, spyi_whole_field,
+                                                 spyi_whole_load, spyi_whole_fill };
+
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base) {
+    return spyi_family_of(base) ? &spyi_whole_kind : NULL;
+}
+
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out);
+                                  spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    spyi_split_type(type->name, &parts);
+    const struct spyi_family *family = spyi_family_of(parts.base);
+    const spyi_type *element = spyi_named_type(types, value->type, parts.arguments[0]);
+    long rank = parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
+    bool fits = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed < value->rank;
+    if (!fits) {
+        element = value->type;
+        fit.consumed = 0;
+    }
+    if (family)
+        spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
+                      rank ? rank : (long)value->rank - (long)fit.consumed);
+    else if (spyi_buffer_kind_of(parts.base) && parts.count)
+        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_free_parts(&parts);
+}
+
+// >>kinds/pointer.c -----------------------------------------------------------------------------------------
+
+// Pointers: a parameter T* takes a tensor, or an address as a number.
+
+static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    const spyi_type *element = parts.count ? spyi_type_parse(types, parts.arguments[0]) : NULL;
+    bool good = parts.arguments[0] != NULL;
+    if (value->tensor) {
+        if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
+        spyi_fit fit;
+        memset(&fit, 0, sizeof fit);
+        good = spyi_type_is_memory(value->type) ||
+               (element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank);
+        leaf->reads = true;
+        leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
+        leaf->consumed = value->rank;
+        for (uint32_t d = 0; good && d < value->rank; d++)
+            leaf->consumed_dims[d] =
+                d + fit.consumed < value->rank ? -1 : fit.dims[d + fit.consumed - value->rank];
+    } else {
+        leaf->untracked = true;
+    }
+    leaf->field_size = leaf->field_align = 8;
+    spyi_free_parts(&parts);
+    return good;
+}
+
+// Slang spells "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which it does not read: T* it does.
+static void spyi_pointer_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    spyi_text_add(out, "%s*", parts.arguments[0] ? parts.arguments[0] : "");
+    spyi_free_parts(&parts);
+}
+
+static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    uint64_t address =
+        t ? t->storage->chunk.address + t->storage->offset + t->offset_bytes : value->arg->value.u;
+    (void)leaf;
+    memcpy(field, &address, 8);
+    if (!t || t->storage->chunk.address) return true;
+    spyi_text_add(error, "the device has no pointers");
+    return false;
+}
+
+static const spyi_value_kind spyi_pointer_kind = { "pointer",          NULL,
+                                                   spyi_pointer_bind,  spyi_pointer_field,
+                                                   spyi_kind_own_load, spyi_pointer_fill };
+
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base) {
+    return strcmp(base, "Ptr") == 0 ? &spyi_pointer_kind : NULL;
+}
+
+// >>kinds/parameter.c ---------------------------------------------------------------------------------------
+
+// From a parameter's type to the kind that passes an argument to it.
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
+    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (type->kind != SPYI_TYPE_OTHER || (value->kind != SPY_ARG_TENSOR && !number)) return NULL;
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    const spyi_value_kind *kind = spyi_pointer_kind_of(parts.base) ? spyi_pointer_kind_of(parts.base)
+                                  : !value->tensor                 ? NULL
+                                  : spyi_whole_kind_of(parts.base) ? spyi_whole_kind_of(parts.base)
+                                  : spyi_view_kind_of(parts.base)  ? spyi_view_kind_of(parts.base)
+                                                                   : spyi_buffer_kind_of(parts.base);
+    spyi_free_parts(&parts);
+    return kind;
+}
+
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
+    if (type->kind != SPYI_TYPE_OTHER) return NULL;
+    if (spyi_type_is_unsized(type))
+        return "; it takes a struct of tensors, as many as there are to be elements";
+    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    const char *takes =
+        spyi_pointer_kind_of(parts.base) ? "; it takes a tensor, or an address as uint64"
+        : spyi_view_kind_of(parts.base)
+            ? target == SPYI_TARGET_CUDA
+                  ? "; it takes a tensor of exactly these elements, or of their scalars"
+                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
+        : spyi_is_typed_buffer(parts.base)
+            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+              "buffers, but for (RW)StructuredBuffer<T>"
+        : spyi_whole_kind_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                                                                            : NULL;
+    spyi_free_parts(&parts);
+    return takes;
+}
+
+// >>kinds/system.c ------------------------------------------------------------------------------------------
+
+// What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
+
+static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    (void)types;
+    (void)value;
+    return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
+           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
+}
+
+// The kernel's own parameters are uint3.
+static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
+    spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
+}
+
+static void spyi_thread_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_thread", out);
+}
+
+static void spyi_group_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_group", out);
+}
+
+static void spyi_local_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_local", out);
+}
+
+static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_text_add(out, "%s(spy_in_group)", spyi_spell(leaf->type));
+}
+
+static const spyi_value_kind spyi_system_kinds[] = {
+    { "SV_DispatchThreadID", NULL, spyi_system_bind, NULL, spyi_thread_load, NULL },
+    { "SV_GroupID", NULL, spyi_system_bind, NULL, spyi_group_load, NULL },
+    { "SV_GroupThreadID", NULL, spyi_system_bind, NULL, spyi_local_load, NULL },
+    { "SV_GroupIndex", NULL, spyi_system_bind, NULL, spyi_index_load, NULL },
+};
+
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
+    return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
+}
+
+SPYI_FN bool spyi_is_system(const spyi_value *value) {
+    for (size_t i = 0; i < sizeof spyi_system_kinds / sizeof spyi_system_kinds[0]; i++)
+        if (value->custom == &spyi_system_kinds[i]) return true;
+    return false;
+}
+
+// >>bind/threads.h ------------------------------------------------------------------------------------------
+
+// The threads of a dispatch: an explicit number of them.
+
+typedef struct spyi_threads {
+    uint32_t count[3]; // in x, y, z
+    uint32_t group[3];
+    bool guarded;             // threads beyond the count do nothing
+    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
+    uint64_t counts_at;       // byte of the first in its storage
+    bool shader;              // the function is an entry point with [numthreads], and runs as it is
+} spyi_threads;
+
+// >>bind/describe.h -----------------------------------------------------------------------------------------
+
+// The values of one call, and the key that its plan is found by: what describing a call's arguments gives.
+
+// Values that a hook sets. Kept from call to call: they do not allocate.
+struct spy_globals {
+    spy_arg *items;
+    uint32_t count, capacity;
+    bool failed; // out of memory
+};
+
+// The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
+typedef struct spyi_values {
+    spyi_value *items;
+    uint32_t count, capacity;
+    uint8_t *key;
+    uint32_t key_size, key_capacity;
+    const spy_call_options *options; // NULL: none
+    uint32_t global_count;           // values of globals and their fields, behind the arguments
+    uint32_t grad_count;             // gradients of tensors, behind those
+    struct spy_globals written;      // what the options' hook has set
+    spy_shape thread_count;          // theirs
+    const spyi_threads *threads;     // of a dispatch; NULL: a call
+    struct spyi_values *next;        // among the cache's spare ones
+} spyi_values;
+
+// Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error);
+// Values of arguments alone, for no call.
+SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
+                                      spyi_text *error);
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
+SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
+// Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
+SPYI_FN void spyi_values_free(spyi_values *values);
+
+// >>bind/options.h ------------------------------------------------------------------------------------------
+
+// What a call's options say to its kernel, checked and copied.
+
+typedef struct spyi_options {
+    char *prelude; // with the constants' declarations before it
+    char **conformances;
+    uint32_t conformance_count;
+    uint32_t threads[3]; // of a group; 0: chosen
+    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
+    uint32_t count_rank; // of thread_count
+    spy_call_mode mode;
+    bool deterministic;
+} spyi_options;
+
+// Options with all that they point to, for calls that are made later. All zero: none.
+typedef struct spyi_kept_options {
+    spy_call_options options;
+    spy_packed *constants, *globals; // their lists, as structs
+    bool given;
+} spyi_kept_options;
+
+// Checks options and appends to the key what kernels depend on; copies them for a plan.
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
+                                         spyi_text *error);
+SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
+                                     spyi_text *error);
+SPYI_FN void spyi_options_free(spyi_options *options);
+// A copy of options (NULL: none) that outlives the caller's; freed whether this fails or not.
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
+                                     spyi_text *error);
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
+
+// >>bind/bind.h ---------------------------------------------------------------------------------------------
+
+// Binding: a call's values are matched to the parameters of one overload, and become leaves.
 
 // A parameter or field of the kernel's call, built from a leaf or from its own fields.
 typedef struct spyi_node {
@@ -24825,9 +26158,10 @@ typedef struct spyi_bound {
     bool shader;        // spyi_threads.shader
     bool call_info;     // the module may ask where in the call it is: it imports slangpy
     spy_call_mode mode;
-    bool grads_inside[2]; // the function itself reads, and adds to or writes, gradients of tensors that it takes whole
-    bool names_diff;      // the kernel says names of slangpy_diff
-    uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
+    // The function itself reads, and adds to or writes, gradients of tensors that it takes whole.
+    bool grads_inside[2];
+    bool names_diff; // the kernel says names of slangpy_diff
+    uint8_t *sizes;  // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
@@ -24840,6 +26174,94 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
+
+// >>bind/internal.h -----------------------------------------------------------------------------------------
+
+// What the files of this room share: one attempt to bind an overload.
+
+// One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
+typedef struct spyi_attempt {
+    spy_function *function;
+    spyi_unit *unit;
+    spyi_type_finder finder; // of the unit's types
+    spyi_types *types;
+    const spyi_values *values;
+    spyi_bound bound;
+    uint32_t cost;
+    bool sized;  // types were chosen by trailing sizes
+    bool whole;  // one value of a shader parameter, not by element
+    bool spread; // values of spy_map_value() may be run over
+    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
+    uint32_t node_capacity, leaf_capacity;
+    uint32_t pair; // number of the gradient that the next value was given with; 0: none
+    bool result;   // what is being bound is the function's result
+    bool constant; // what is being bound takes no part in derivatives
+    bool refused;  // for want of a derivative: the reason stays, whatever other types are tried
+    spyi_text reason;
+    spy_status status; // of the failure
+} spyi_attempt;
+
+// attempt.c
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...)
+    SPYI_PRINTF(3, 4); // why the overload does not fit; gives false
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
+// A node without leaf and fields; gives its number, or -1 when out of memory.
+SPYI_FN int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out);
+SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
+                                 bool in, bool out);
+SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
+                           const char *hint);
+SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path);
+SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out);
+SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
+
+// leaf.c
+// Numbers, host data, element-wise tensors, new tensors.
+SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path);
+// What a kind says.
+SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+                            const spyi_value_kind *kind);
+
+// fields.c
+// ConstantBuffer<T>, or an array of buffers; the new node's number in *node.
+SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                              const char *path, int32_t *node);
+// The fields of value number `index` to those of `type`, which become the fields of `node`.
+SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                              bool in, bool out, int32_t node);
+// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out);
+#define SPYI_PAIR_TAKES                                                                                      \
+    "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
+// DifferentialPair<T> with fields: p of type T, d of type T.Differential. As it is when T is not known.
+SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type);
+// The part of a DifferentialPair that the field of an argument is for: 0 its value, 1 its gradient, 2 none.
+SPYI_FN uint32_t spyi_part_of_pair(const char *name);
+// Refuses a DifferentialPair in a call that computes gradients.
+SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
+
+// bind.c
+// Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
+SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out);
+// For each parameter the index of its top-level value, or -1; the result's value in *result.
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+                              int32_t *result);
+// Binds parameters and result once every parameter type is known.
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+                              const int32_t *of_param, int32_t result);
+
+// gradient.c, for calls that compute gradients
+// An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
+SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
+// The gradients of value `index`, which leaf `number` stands for, become leaves of their own.
+SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
+// The same of a tensor that is taken whole.
+SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
+// Whether the call has gradients enough to be worth making, of a function that has a derivative.
+SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
 
 // >>bind/describe.c -----------------------------------------------------------------------------------------
 
@@ -25226,54 +26648,6 @@ SPYI_FN void spyi_values_free(spyi_values *values) {
     memset(values, 0, sizeof *values);
 }
 
-SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
-    uint32_t end = index + 1;
-    for (uint32_t i = 0; i < values[index].child_count; i++) end = spyi_value_end(values, end);
-    return end;
-}
-
-SPYI_FN spy_shape spyi_value_shape(const spyi_value *value) {
-    spy_shape shape;
-    memset(&shape, 0, sizeof shape);
-    shape.rank = value->rank;
-    if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
-    return shape;
-}
-
-SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
-    const char *way = value->direction == SPY_DIRECTION_OUT     ? "out "
-                      : value->direction == SPY_DIRECTION_INOUT ? "inout "
-                                                                : "";
-    spy_shape shape = spyi_value_shape(value);
-    switch (value->kind) {
-    case SPY_ARG_BOOL:
-    case SPY_ARG_INT:
-    case SPY_ARG_UINT:
-    case SPY_ARG_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
-    case SPY_ARG_TENSOR:
-        spyi_text_add(out, "%s tensor ", value->type->display);
-        spyi_shape_text(&shape, out);
-        break;
-    case SPY_ARG_ARRAY:
-        spyi_text_add(out, "%s%s host array ", way, value->type->display);
-        spyi_shape_text(&shape, out);
-        break;
-    case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
-    case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
-    case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
-    case SPY_ARG_PAIR: spyi_text_add(out, "value with its gradient"); break;
-    case SPY_ARG_RESULT:
-        spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
-        break;
-    case SPY_ARG_CUSTOM:
-        spyi_text_add(out, "%s", value->custom->name);
-        if (value->rank) spyi_text_add(out, " ");
-        if (value->rank) spyi_shape_text(&shape, out);
-        break;
-    default: spyi_text_add(out, "nothing"); break;
-    }
-}
-
 // >>bind/options.c ------------------------------------------------------------------------------------------
 
 // Options of a call: checked and signed at each call, copied when a plan is made, kept by prepared calls.
@@ -25485,192 +26859,9 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
     memset(kept, 0, sizeof *kept);
 }
 
-// >>bind/fit.c ----------------------------------------------------------------------------------------------
+// >>bind/attempt.c ------------------------------------------------------------------------------------------
 
-// What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
-//
-// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3 int to
-// float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
-// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
-// but for the same width with another sign, which keeps the bits as C does.
-
-#define SPYI_NO_FIT UINT32_MAX
-
-typedef enum spyi_fit_use {
-    SPYI_USE_HOST,  // host data that is copied
-    SPYI_USE_LOAD,  // device memory that a kernel loads
-    SPYI_USE_STORE, // device memory that a kernel stores to and does not load
-    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
-} spyi_fit_use;
-
-static bool spyi_dtype_is_float(spy_dtype d) {
-    return d >= SPY_FLOAT16;
-}
-static bool spyi_dtype_is_signed(spy_dtype d) {
-    return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
-}
-
-// Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
-static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
-    if (from == to) return 0;
-    size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
-    if (to == SPY_BOOL) return SPYI_NO_FIT;
-    if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
-    if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
-    if (spyi_dtype_is_float(to)) { // int32 to float rounds, as in C; int64 to float and int to half lose bits
-        if (to_size < from_size) return SPYI_NO_FIT;
-        return to_size > from_size ? 3 : 4;
-    }
-    if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
-    return to_size == from_size ? 2 : SPYI_NO_FIT; // before any float
-}
-
-// Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
-static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
-    uint32_t cost = spyi_memory_cost(from, to);
-    if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // rounds
-    return 9;
-}
-
-// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
-static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
-    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
-}
-
-static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
-    switch (use) {
-    case SPYI_USE_HOST: return spyi_host_cost(element, type);
-    case SPYI_USE_LOAD: return spyi_memory_cost(element, type);
-    case SPYI_USE_STORE: return spyi_stored_cost(type, element);
-    default: return element == type ? 0 : SPYI_NO_FIT;
-    }
-}
-
-static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_fit_use use, spyi_fit *fit) {
-    fit->cost = 0;
-    fit->consumed = 0;
-    if (element == type) return true;
-    if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
-    if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
-        spyi_fit inner;
-        if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
-            return false;
-        fit->cost = inner.cost;
-        fit->consumed = inner.consumed + 1;
-        fit->dims[0] = type->count;
-        memcpy(fit->dims + 1, inner.dims, inner.consumed * sizeof *inner.dims);
-        return true;
-    }
-    bool plain =
-        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
-                         element->kind == SPYI_TYPE_MATRIX;
-    if (!plain || !plain_element) return false;
-    fit->cost = spyi_cost(use, element->scalar, type->scalar);
-    if (fit->cost == SPYI_NO_FIT) return false;
-    if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
-        return false; // see spyi_leaf_strides
-    if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
-        fit->cost = 1; // an enum and its integer
-    if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
-    if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
-    if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
-    if (element->kind == SPYI_TYPE_VECTOR) return element->columns == type->columns;
-    fit->dims[fit->consumed++] = type->columns;
-    return true;
-}
-
-SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_LOAD, fit);
-}
-
-SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
-    return spyi_fit_type(element, type, output ? SPYI_USE_SHARED : SPYI_USE_HOST, fit);
-}
-
-SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit) {
-    return spyi_fit_type(element, type, SPYI_USE_STORE, fit);
-}
-
-SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
-    switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_type_scalar(types, scalar);
-    case SPYI_TYPE_VECTOR: return spyi_type_vector(types, scalar, type->columns);
-    case SPYI_TYPE_MATRIX: return spyi_type_matrix(types, scalar, type->rows, type->columns);
-    case SPYI_TYPE_ARRAY:
-        return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
-    default: return type;
-    }
-}
-
-// >>bind/internal.h -----------------------------------------------------------------------------------------
-
-// What the files of this room share: one attempt to bind an overload.
-
-// One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
-typedef struct spyi_attempt {
-    spy_function *function;
-    spyi_unit *unit;
-    spyi_type_finder finder; // of the unit's types
-    spyi_types *types;
-    const spyi_values *values;
-    spyi_bound bound;
-    uint32_t cost;
-    bool sized;  // types were chosen by trailing sizes
-    bool whole;  // one value of a shader parameter, not by element
-    bool spread; // values of spy_map_value() may be run over
-    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
-    uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // number of the gradient that the next value was given with; 0: none
-    bool result;   // what is being bound is the function's result
-    bool constant; // what is being bound takes no part in derivatives
-    bool refused;  // for want of a derivative: the reason stays, whatever other types are tried
-    spyi_text reason;
-    spy_status status; // of the failure
-} spyi_attempt;
-
-// bind.c
-SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...)
-    SPYI_PRINTF(3, 4); // why the overload does not fit; gives false
-// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
-SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
-SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
-                                 bool in, bool out);
-SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
-                           const char *hint);
-SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out);
-SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
-SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path);
-// For each parameter the index of its top-level value, or -1; the result's value in *result.
-SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
-                              int32_t *result);
-// Binds parameters and result once every parameter type is known.
-SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
-                              const int32_t *of_param, int32_t result);
-#define SPYI_PAIR_TAKES                                                                                      \
-    "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
-// DifferentialPair<T> with fields: p of type T, d of type T.Differential. As it is when T is not known.
-SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type);
-// The part of a DifferentialPair that the field of an argument is for: 0 its value, 1 its gradient, 2 none.
-SPYI_FN uint32_t spyi_part_of_pair(const char *name);
-// Refuses a DifferentialPair in a call that computes gradients.
-SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
-
-// gradient.c, for calls that compute gradients
-// An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
-SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
-// The gradients of value `index`, which leaf `number` stands for, become leaves of their own.
-SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
-// The same of a tensor that is taken whole.
-SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
-// Whether the call has gradients enough to be worth making, of a function that has a derivative.
-SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
-
-// >>bind/bind.c ---------------------------------------------------------------------------------------------
-
-// Binding values to the parameters of one overload: which argument is whose, what feeds what, and what that costs.
-// candidates.c chooses the overload.
+// One attempt to bind an overload: its nodes and leaves, the rules that every leaf keeps, and the reason why it fails.
 
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
@@ -25685,7 +26876,7 @@ SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...
     return false;
 }
 
-static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out) {
+SPYI_FN int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->node_count == a->node_capacity) {
         uint32_t capacity = a->node_capacity ? a->node_capacity * 2 : 16;
@@ -25763,7 +26954,7 @@ SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *t
     return false;
 }
 
-static bool spyi_no_writing(spyi_attempt *a, const char *path) {
+SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
     return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                    "'%s' is written: expected a tensor that may be, got a read-only one", path);
 }
@@ -25835,6 +27026,10 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     }
     return true;
 }
+
+// >>bind/leaf.c ---------------------------------------------------------------------------------------------
+
+// One value to one leaf: numbers, host data, arrays and tensors by element, results, and what a kind says.
 
 static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
@@ -25919,8 +27114,8 @@ static bool spyi_bind_result(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     return true;
 }
 
-static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
-                           const spyi_value_kind *kind) {
+SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+                            const spyi_value_kind *kind) {
     if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
@@ -25958,14 +27153,15 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     }
 }
 
-// Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
-static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                            const char *path, bool in, bool out, int32_t *node_out);
+// >>bind/fields.c -------------------------------------------------------------------------------------------
+
+// Values that have parts, each to a part of the parameter's type: structs and arrays by fields, values with their gradients,
+// and what ConstantBuffer<T> and arrays of buffers are given by.
 
 // ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
 // Here the value is checked.
-static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                             const char *path, int32_t *node) {
+SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
     bool unsized = spyi_type_is_unsized(type);
@@ -26068,7 +27264,8 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
 }
 
 SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
-    static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } }; // Slang's words, and Python's
+    // Slang's words, and Python's.
+    static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } };
     uint32_t part = 0;
     while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
     return part;
@@ -26122,8 +27319,8 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     return good;
 }
 
-static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
-                             bool in, bool out, int32_t node) {
+SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                              bool in, bool out, int32_t node) {
     spyi_field components[4];
     if (type->kind == SPYI_TYPE_VECTOR)
         return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
@@ -26176,8 +27373,8 @@ SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_
 }
 
 // A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
-static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                           const char *path, bool in, bool out, int32_t *node_out) {
+SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t parts[2] = { index, 0 };
     int32_t children[2] = { -1, -1 };
@@ -26208,7 +27405,12 @@ static bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *typ
            spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
 }
 
-static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+// >>bind/bind.c ---------------------------------------------------------------------------------------------
+
+// Binding the values of a call to the parameters of one overload: which argument is whose, and which dimensions of the call
+// each leaf is run over. leaf.c and fields.c bind one value; candidates.c chooses the overload.
+
+SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
@@ -27350,23 +28552,12 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits);
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
-// A type as Slang code spells it.
-SPYI_FN const char *spyi_spell(const spyi_type *type);
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
-// Whether a leaf lies in device memory; else it travels in the block.
-SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
-// Whether it is a tensor that a kind passes whole.
-SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
-// Scalars of a type, and the type that sums of them are made in: float, or double.
-SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
-SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
 // Threads of a team, and how many teams stand side by side in a group.
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
-// Whether several neighbours of this leaf can be loaded as one vector.
-SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 // >>emit/internal.h -----------------------------------------------------------------------------------------
 
@@ -27440,21 +28631,6 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char 
 
 // One leaf in a kernel: how it is declared in the parameter block, where its elements lie, how they are loaded and stored.
 
-// >>leaves
-
-SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
-           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
-}
-
-SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
-}
-
-SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
-    return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
-}
-
 // >>targets
 
 SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
@@ -27468,17 +28644,6 @@ SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
         { false, false, true, 4, true, "uint8_t" },
     };
     return &paths[target];
-}
-
-// As Slang code spells a type.
-SPYI_FN const char *spyi_spell(const spyi_type *type) {
-    bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
-                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
-                           type->scalar >= SPY_FLOAT16
-                     : type->kind == SPYI_TYPE_OTHER
-                           ? strncmp(type->name, "Ptr<", 4) == 0
-                           : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
-    return alias ? type->display : type->name;
 }
 
 // A field of the variable `parent`, or an element of an array.
@@ -28128,24 +29293,6 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 //   a second pass, which sums them as this one sums elements.
 //
 // Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
-
-// >>scalars of a type
-
-SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
-    uint32_t count = 0;
-    if (type->kind == SPYI_TYPE_ARRAY) return (uint32_t)type->count * spyi_type_scalars(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->rows * type->columns;
-    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_type_scalars(type->fields[i].type);
-    return count;
-}
-
-SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
-    for (uint32_t i = 0; i < type->field_count; i++)
-        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
-    return SPY_FLOAT32;
-}
 
 typedef enum spyi_piece_op {
     SPYI_PIECE_ADD,   // to = to + from
@@ -29372,1026 +30519,6 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
         status = SPY_ERROR_UNSUPPORTED;
     }
     return status;
-}
-
-// >>kinds/kinds.h -------------------------------------------------------------------------------------------
-
-// What the kinds of values share. A kind is a file of this room: a table of functions (spyi_value_kind in bind/bind.h) and
-// what makes its arguments.
-
-// Components that a parameter takes of a generator: 1 of a number, N of a vector or array of numbers; 0: it takes none.
-SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
-// `array`, an expression of as many `scalar`s, as a value of `type`. `reverse`: a vector takes the last one first.
-SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
-                               spyi_text *out);
-// "call_id<2>(element, shape)": the usual expression of a coordinate, converted.
-SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
-                            const char *format, ...) SPYI_PRINTF(5, 6);
-
-// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2". Arrays have no base.
-typedef struct spyi_type_parts {
-    char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // of arguments, further ones included
-} spyi_type_parts;
-SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
-SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
-// The type of that name: by what it means, or `given` when it is called so; NULL: neither.
-SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
-// The kind that binds a tensor to "StructuredBuffer" and its sisters; NULL: no such name.
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);
-SPYI_FN bool spyi_is_typed_buffer(const char *base);
-// The same for "TensorView" and "DiffTensorView".
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base);
-// An argument for a parameter that the system fills.
-SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
-
-// >>kinds/kinds.c -------------------------------------------------------------------------------------------
-
-// Numbers that are made in a kernel, as what the parameter wants.
-
-SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
-    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
-    if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
-    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // an enum
-    return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
-}
-
-SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
-                               spyi_text *out) {
-    if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
-    else if (type->kind == SPYI_TYPE_VECTOR)
-        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector",
-                      array);
-    else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
-    else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
-}
-
-SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
-                            const char *format, ...) {
-    char array[512];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(array, sizeof array, format, list);
-    va_end(list);
-    spyi_kind_convert(leaf->type, scalar, array, reverse, out);
-}
-
-// >>kinds/call_id.c -----------------------------------------------------------------------------------------
-
-// call_id and thread_id: where the element is in the call.
-
-static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
-    (void)value;
-    return spyi_kind_components(leaf->type) > 0;
-}
-
-static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_call_id<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->shape);
-}
-
-static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, false, out, "spyi_thread_id<%u>(%s)", spyi_kind_components(leaf->type),
-                   at->element);
-}
-
-static const spyi_value_kind spyi_call_id_kind = { "call_id",         NULL, spyi_call_id_bind, NULL,
-                                                   spyi_call_id_load, NULL };
-static const spyi_value_kind spyi_thread_id_kind = { "thread_id",         NULL, spyi_call_id_bind, NULL,
-                                                     spyi_thread_id_load, NULL };
-
-spy_arg spy_arg_call_id(const char *name) {
-    return spyi_custom_arg(name, &spyi_call_id_kind);
-}
-
-spy_arg spy_arg_thread_id(const char *name) {
-    return spyi_custom_arg(name, &spyi_thread_id_kind);
-}
-
-// >>kinds/grid.c --------------------------------------------------------------------------------------------
-
-// grid: coordinates of a shape that the argument itself brings, with offset and stride.
-
-static bool spyi_fits_int(int64_t value) {
-    return value >= INT32_MIN && value <= INT32_MAX;
-}
-
-static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    const spy_grid_desc *desc = (const spy_grid_desc *)arg->value.data;
-    *problem = "expected a spy_grid_desc, got NULL";
-    if (!desc) return false;
-    *problem = SPYI_DESC_PROBLEM(spy_grid_desc, desc);
-    if (*problem) return false;
-    uint32_t rank = desc->shape.rank;
-    *problem = "the rank of its shape is not 1 to SPY_MAX_RANK";
-    if (rank < 1 || rank > SPY_MAX_RANK) return false;
-    *problem = "the ranks of its offset and stride are not that of its shape, or 0";
-    if ((desc->offset.rank && desc->offset.rank != rank) || (desc->stride.rank && desc->stride.rank != rank))
-        return false;
-    for (uint32_t d = 0; d < rank; d++) {
-        *problem = "its sizes must be 0 to 2147483647, or -1 for any";
-        if (desc->shape.dims[d] < -1 || !spyi_fits_int(desc->shape.dims[d])) return false;
-        *problem = "its offset and stride must fit 32 bits";
-        if (desc->offset.rank && !spyi_fits_int(desc->offset.dims[d])) return false;
-        if (desc->stride.rank && !spyi_fits_int(desc->stride.dims[d])) return false;
-    }
-    value->rank = (uint8_t)rank;
-    value->dims = desc->shape.dims;
-    return true;
-}
-
-static bool spyi_grid_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
-    leaf->field_size = 8u * value->rank;
-    leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) == value->rank;
-}
-
-static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
-    spyi_text_add(out, "SpyiGrid<%u>", leaf->batch_rank);
-}
-
-static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    uint32_t map = 0;
-    for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
-                   at->field, map);
-}
-
-static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_grid_desc *desc = (const spy_grid_desc *)value->arg->value.data;
-    int32_t *out = (int32_t *)field;
-    (void)error;
-    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
-        out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
-        // A size of 1 that the call stretches is the same for all elements, as with any argument.
-        out[leaf->batch_rank + d] = desc->shape.dims[d] == 1 ? 0
-                                    : desc->stride.rank      ? (int32_t)desc->stride.dims[d]
-                                                             : 1;
-    }
-    return true;
-}
-
-static const spyi_value_kind spyi_grid_kind = { "grid",          spyi_grid_describe, spyi_grid_bind,
-                                                spyi_grid_field, spyi_grid_load,     spyi_grid_pack };
-
-spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc) {
-    spy_arg arg = spyi_custom_arg(name, &spyi_grid_kind);
-    arg.value.data = desc;
-    return arg;
-}
-
-// >>kinds/range.c -------------------------------------------------------------------------------------------
-
-// range: start, start + step, ... along one dimension, as numpy's arange.
-
-// What the argument keeps in its dims: the number of elements, then start and step. -2 elements: something is wrong.
-enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
-
-static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    *problem =
-        arg->dims[SPYI_RANGE_STEP] == 0 ? "its step is 0" : "its start, stop and step must fit 32 bits";
-    value->rank = 1;
-    value->dims = arg->dims;
-    return arg->dims[SPYI_RANGE_COUNT] >= 0;
-}
-
-static bool spyi_range_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
-    (void)value;
-    leaf->field_size = 8;
-    leaf->field_align = 4;
-    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
-}
-
-static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
-    (void)leaf;
-    spyi_text_add(out, "SpyiRange");
-}
-
-static void spyi_range_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_text_add(out, "%s(%s.start + %s.step * spyi_coordinate(%s, %s, %u))", spyi_spell(leaf->type),
-                  at->field, at->field, at->element, at->shape, leaf->map[0]);
-}
-
-static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    int32_t *out = (int32_t *)field;
-    (void)leaf;
-    (void)error;
-    out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
-    // A single one that the call stretches is the same for all elements, as with any size of 1.
-    out[1] = value->arg->dims[SPYI_RANGE_COUNT] == 1 ? 0 : (int32_t)value->arg->dims[SPYI_RANGE_STEP];
-    return true;
-}
-
-static const spyi_value_kind spyi_range_kind = { "range",          spyi_range_describe, spyi_range_bind,
-                                                 spyi_range_field, spyi_range_load,     spyi_range_pack };
-
-spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
-    spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
-    bool good = step != 0 && start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN &&
-                stop <= INT32_MAX && step >= INT32_MIN && step <= INT32_MAX;
-    int64_t distance = !good ? 0 : step > 0 ? stop - start : start - stop;
-    int64_t size = !good ? 1 : step > 0 ? step : -step;
-    arg.dims[SPYI_RANGE_COUNT] = !good ? -2 : distance <= 0 ? 0 : (distance + size - 1) / size;
-    arg.dims[SPYI_RANGE_START] = start;
-    arg.dims[SPYI_RANGE_STEP] = step;
-    return arg;
-}
-
-// >>kinds/random.c ------------------------------------------------------------------------------------------
-
-// wang_hash and rand_float: a sequence of random numbers for each element.
-
-// What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
-enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
-enum { SPYI_RANDOM_TWICE = -1, SPYI_RANDOM_GARBAGE = -2 }; // in place of a warm-up, of a desc that is wrong
-
-static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
-    float range[2];
-    (void)value;
-    memcpy(range, bits, sizeof range);
-    *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
-                                                                    : "seed and zero_seed are both given";
-    if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
-    *problem = "low and high must be finite, with low <= high";
-    return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
-}
-
-static bool spyi_hash_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
-    (void)value;
-    const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
-    leaf->field_size = 16;
-    leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
-}
-
-static bool spyi_random_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
-    (void)value;
-    const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
-    leaf->field_size = 16;
-    leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_FLOAT16;
-}
-
-static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
-    (void)leaf;
-    spyi_text_add(out, "SpyiSequence");
-}
-
-static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_UINT32, false, out, "spyi_hash<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->field);
-}
-
-static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_FLOAT32, false, out, "spyi_random<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->field);
-}
-
-static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    uint32_t *out = (uint32_t *)field;
-    (void)leaf;
-    (void)error;
-    for (int i = 0; i < 4; i++) out[i] = (uint32_t)value->arg->dims[i];
-    return true;
-}
-
-static const spyi_value_kind spyi_hash_kind = { "wang_hash",       spyi_random_describe, spyi_hash_bind,
-                                                spyi_random_field, spyi_hash_load,       spyi_random_pack };
-static const spyi_value_kind spyi_random_kind = { "rand_float",      spyi_random_describe, spyi_random_bind,
-                                                  spyi_random_field, spyi_random_load,     spyi_random_pack };
-
-// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has it for the GPU.
-static uint32_t spyi_wang_hash(uint32_t seed) {
-    seed = (seed ^ 61u) ^ (seed >> 16);
-    seed *= 9u;
-    seed = seed ^ (seed >> 4);
-    seed *= 0x27d4eb2du;
-    return seed ^ (seed >> 15);
-}
-
-static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, const spy_random_desc *desc,
-                               float low, float high) {
-    spy_arg arg = spyi_custom_arg(name, kind);
-    float range[2];
-    uint32_t bits[2], seed = 2640457667u;
-    const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
-    bool hash = !desc || problem || !desc->no_hash_seed; // an unset bool must not be looked at
-    if (desc && !problem && (desc->seed || desc->zero_seed)) seed = desc->seed;
-    range[0] = low;
-    range[1] = high;
-    memcpy(bits, range, sizeof bits);
-    arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
-    arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
-    if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
-    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
-    arg.dims[SPYI_RANDOM_LOW] = bits[0];
-    arg.dims[SPYI_RANDOM_HIGH] = bits[1];
-    return arg;
-}
-
-spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc) {
-    return spyi_random_arg(name, &spyi_hash_kind, desc, 0, 1);
-}
-
-spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc) {
-    return spyi_random_arg(name, &spyi_random_kind, desc, low, high);
-}
-
-// >>kinds/buffer.c ------------------------------------------------------------------------------------------
-
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
-// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
-// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out. A
-// ConstantBuffer<T> that is an element of an unsized array is a tensor's address alone.
-
-static const struct spyi_buffer_family {
-    const char *name;
-    bool typed, texels, writes; // its elements have a type; they are texels
-    bool one;                   // it is the address of one element
-} spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false, false, false },
-    { "RWStructuredBuffer", true, false, true, false },
-    { "ByteAddressBuffer", false, false, false, false },
-    { "RWByteAddressBuffer", false, false, true, false },
-    { "Buffer", true, true, false, false },
-    { "RWBuffer", true, true, true, false },
-    { "ConstantBuffer", true, false, false, true },
-};
-
-static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
-    for (size_t i = 0; i < sizeof spyi_buffer_families / sizeof spyi_buffer_families[0]; i++)
-        if (strcmp(spyi_buffer_families[i].name, base) == 0) return &spyi_buffer_families[i];
-    return NULL;
-}
-
-static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    spyi_type_parts parts;
-    spyi_fit fit;
-    memset(&fit, 0, sizeof fit);
-    spyi_split_type(leaf->type->name, &parts);
-    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
-    leaf->element = value->type;
-    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good =
-        family && leaf->element &&
-        (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
-        value->rank >= fit.consumed;
-    spyi_free_parts(&parts);
-    bool spirv = spyi_types_target(types) == SPYI_TARGET_SPIRV;
-    if (!good || (family->texels && !spirv) || (family->one && spirv)) return false;
-    leaf->binds = spirv;
-    leaf->field_size = leaf->binds ? 0 : family->one ? 8 : 16;
-    leaf->field_align = 8;
-    leaf->reads = true;
-    leaf->writes = family->writes;
-    leaf->texels = family->texels;
-    leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
-    for (uint32_t d = 0; d < fit.consumed; d++)
-        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
-    return true;
-}
-
-static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
-    spyi_text_add(out, "%s", leaf->type->name);
-}
-
-static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)leaf;
-    spyi_text_add(out, "%s", at->field);
-}
-
-// What the device says to the elements of a typed buffer.
-static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
-                                     spyi_text *error) {
-    const spyi_type *texel = leaf->element;
-    bool plain = texel->kind == SPYI_TYPE_SCALAR || texel->kind == SPYI_TYPE_VECTOR;
-    uint8_t use = leaf->writes ? SPYI_TEXEL_WRITES : SPYI_TEXEL_READS;
-    uint64_t count = size / spyi_type_device_stride(texel);
-    if (!plain || !(limits->texels[texel->scalar][texel->columns - 1] & use))
-        spyi_text_add(error, "the device '%s' has no texels of format %s for %s; take a %sStructuredBuffer",
-                      limits->info.name, texel->display, leaf->type->display, leaf->writes ? "RW" : "");
-    else if (count > limits->max_texels)
-        spyi_text_add(error, "%s of %llu elements is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)count, (unsigned long long)limits->max_texels);
-    else return true;
-    return false;
-}
-
-// Fills the field of what is not bound.
-static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor;
-    const spyi_limits *limits = &t->object.device->base->limits;
-    uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
-    uint64_t most = leaf->texels ? UINT64_MAX : limits->max_binding_bytes;
-    uint32_t alignment = leaf->texels ? limits->texel_alignment : limits->binding_alignment;
-    if (leaf->texels && !spyi_buffer_check_texels(leaf, limits, size, error)) return false;
-    if (field) {
-        const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
-        uint64_t parts[2] = { t->storage->chunk.address + at, size };
-        if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
-        memcpy(field, parts, leaf->field_size);
-    }
-    if (!t->contiguous || t->element_count == 0)
-        spyi_text_add(error,
-                      t->contiguous ? "%s needs at least one element"
-                                    : "%s needs a tensor whose elements lie next to each other; copy it",
-                      leaf->type->display);
-    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
-        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
-                      spyi_type_device_stride(leaf->element), (unsigned long long)size);
-    else if (at % alignment)
-        spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
-                      leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (limits->max_bindings == 0)
-        spyi_text_add(error,
-                      "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
-                      "VK_KHR_push_descriptor, which an engine enables at vkCreateDevice",
-                      leaf->type->display);
-    else if (size > most)
-        spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size, (unsigned long long)most);
-    else return true;
-    return false;
-}
-
-static const spyi_value_kind spyi_buffer_kind = { "buffer",         NULL,
-                                                  spyi_buffer_bind, spyi_buffer_field,
-                                                  spyi_buffer_load, spyi_buffer_check };
-
-// >>ConstantBuffer<T> and arrays of buffers: bound too, wherever this kernel has their parts
-
-static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    (void)leaf, (void)value, (void)field, (void)error;
-    return true;
-}
-
-static const spyi_value_kind spyi_holder_kind = {
-    "uniform buffer", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_holder_pack
-};
-
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
-    return &spyi_holder_kind;
-}
-
-static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    uint64_t parts[2] = { 0, value->child_count };
-    if (field) memcpy(field, parts, sizeof parts);
-    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
-    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
-                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
-    return false;
-}
-
-static const spyi_value_kind spyi_unsized_kind = {
-    "unsized array", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_unsized_pack
-};
-
-SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void) {
-    return &spyi_unsized_kind;
-}
-
-SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type) {
-    spyi_type_parts parts;
-    spyi_split_type(type->fields[0].type->name, &parts);
-    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
-    spyi_free_parts(&parts);
-    return family && family->one ? 8 : 16;
-}
-
-SPYI_FN bool spyi_is_typed_buffer(const char *base) {
-    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
-    return family && family->texels;
-}
-
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
-    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
-}
-
-// >>kinds/view.c --------------------------------------------------------------------------------------------
-
-// Tensors for TensorView<T> and DiffTensorView<T>, the parameters of [CudaKernel] functions. Slang has them for CUDA alone, in
-// a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. The components of a T that is a vector or matrix
-// are the last dimensions, whether the tensor's elements are such or its own last dimensions feed them. A DiffTensorView has
-// a second view behind the first: of the tensor's gradient, or all zero.
-// Source: `struct TensorView` in Slang's embedded CUDA prelude; slang-torch's make_tensor_view in its embedded torch prelude.
-
-enum { SPYI_VIEW_RANK = 5 };
-
-typedef struct spyi_view {
-    uint64_t data;
-    uint32_t strides[SPYI_VIEW_RANK]; // bytes
-    uint32_t sizes[SPYI_VIEW_RANK];
-    uint32_t dimension_count, padding;
-} spyi_view;
-
-static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    spyi_type_parts parts;
-    spyi_fit fit;
-    spyi_split_type(leaf->type->name, &parts);
-    bool diff = strcmp(parts.base, "DiffTensorView") == 0;
-    leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
-    bool good = spyi_types_target(types) == SPYI_TARGET_CUDA && leaf->element &&
-                spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
-    spyi_free_parts(&parts);
-    if (!good) return false;
-    leaf->field_size = (uint32_t)sizeof(spyi_view) * (diff ? 2 : 1);
-    leaf->field_align = 8;
-    leaf->reads = leaf->writes = true;
-    leaf->untracked = diff; // its gradient is another tensor's memory
-    leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
-    for (uint32_t d = 0; d < fit.consumed; d++)
-        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
-    return true;
-}
-
-static void spyi_view_field(const spyi_leaf *leaf, spyi_text *out) {
-    spyi_text_add(out, "%s", leaf->type->name);
-}
-
-static void spyi_view_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)leaf;
-    spyi_text_add(out, "%s", at->field);
-}
-
-// Dimensions of the element that are the tensor's own: components of a vector, rows and columns of a matrix.
-static uint32_t spyi_view_components(const spyi_type *type, uint32_t sizes[2]) {
-    if (type->kind == SPYI_TYPE_VECTOR) {
-        sizes[0] = type->columns;
-        return 1;
-    }
-    if (type->kind != SPYI_TYPE_MATRIX) return 0;
-    sizes[0] = type->rows;
-    sizes[1] = type->columns;
-    return 2;
-}
-
-static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view *view, spyi_text *error) {
-    uint32_t sizes[2] = { 0, 0 }, inner = spyi_view_components(t->type, sizes), rank = t->shape.rank;
-    uint64_t bytes = spyi_type_device_stride(t->type), packed = bytes;
-    size_t said = error->size;
-    uint32_t failed = spyi_failed_allocations();
-    memset(view, 0, sizeof *view);
-    if (rank + inner > SPYI_VIEW_RANK) {
-        spyi_text_add(error, "%s has at most %d dimensions, components of vectors included, got %u",
-                      leaf->type->display, SPYI_VIEW_RANK, rank + inner);
-        return false;
-    }
-    if (t->end_bytes - t->begin_bytes > UINT32_MAX) {
-        spyi_text_add(error, "%s reaches 4294967295 bytes with its 32-bit strides, got %llu",
-                      leaf->type->display, (unsigned long long)(t->end_bytes - t->begin_bytes));
-        return false;
-    }
-    view->data = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
-    view->dimension_count = rank + inner;
-    for (uint32_t d = rank; d-- > 0;) {
-        int64_t stride = t->shape.dims[d] > 1 ? t->strides.dims[d] * (int64_t)bytes : (int64_t)packed;
-        if (stride < 0)
-            spyi_text_add(error, "%s has no negative strides, as dimension %u has; copy it",
-                          leaf->type->display, d);
-        else if (leaf->consumed_dims[d] != -1 && stride != (int64_t)packed)
-            spyi_text_add(error, "its last dimensions do not lie next to each other, as %s needs; copy it",
-                          leaf->type->display);
-        else if (leaf->consumed_dims[d] == -1 &&
-                 (stride % (int64_t)leaf->element->device_align || view->data % leaf->element->device_align))
-            spyi_text_add(error, "its elements must lie at multiples of %zu bytes, as %s needs; copy it",
-                          leaf->element->device_align, leaf->type->display);
-        if (error->size > said || spyi_failed_allocations() != failed) return false;
-        view->sizes[d] = (uint32_t)t->shape.dims[d];
-        view->strides[d] = (uint32_t)stride;
-        packed *= (uint64_t)t->shape.dims[d];
-    }
-    for (uint32_t d = inner; d-- > 0;) {
-        view->sizes[rank + d] = sizes[d];
-        view->strides[rank + d] = d + 1 == inner ? (uint32_t)(bytes / sizes[0] / (inner == 2 ? sizes[1] : 1))
-                                                 : (uint32_t)(bytes / sizes[0]);
-    }
-    return true;
-}
-
-static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor, *grad = leaf->paired ? value[1].tensor : t->grads[SPYI_GRAD_OUT];
-    spyi_view views[2];
-    memset(&views[1], 0, sizeof views[1]);
-    if (!spyi_view_make(leaf, t, &views[0], error)) return false;
-    if (leaf->field_size > sizeof(spyi_view)) {
-        const spy_tensor *in = t->grads[SPYI_GRAD_IN];
-        if (!leaf->paired && in && grad && in != grad) {
-            spyi_text_add(error, "%s has one gradient, but the tensor's grad_in and grad_out differ",
-                          leaf->type->display);
-            return false;
-        }
-        if (!grad) grad = in;
-        if (grad && (grad->type != t->type || memcmp(&grad->shape, &t->shape, sizeof t->shape) != 0)) {
-            spyi_text_add(error, "its gradient has another element type or shape");
-            return false;
-        }
-        if (grad && !spyi_view_make(leaf, grad, &views[1], error)) return false;
-    }
-    memcpy(field, views, leaf->field_size);
-    return true;
-}
-
-static const spyi_value_kind spyi_view_kind = { "tensor view",   NULL,           spyi_view_bind,
-                                                spyi_view_field, spyi_view_load, spyi_view_fill };
-
-SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind) {
-    return kind == &spyi_view_kind;
-}
-
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
-    bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
-    return known ? &spyi_view_kind : NULL;
-}
-
-// >>kinds/whole.c -------------------------------------------------------------------------------------------
-
-// Tensors that are passed whole: to Tensor<T, D> and its sisters, to pointers.
-
-// >>names of types
-
-SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
-    free(parts->arguments[0]);
-    free(parts->arguments[1]);
-}
-
-SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
-    size_t length = strcspn(name, "<");
-    const char *base = name, *begin = name + length;
-    memset(parts, 0, sizeof *parts);
-    for (const char *c = name; c < begin; c++)
-        if (*c == '.' || *c == ':') base = c + 1;
-    snprintf(parts->base, sizeof parts->base, "%.*s", (int)(begin - base), base);
-    int depth = 0;
-    for (const char *c = begin; *c; c++) {
-        if (*c == '<' && depth++ == 0) begin = c + 1;
-        if (*c == '>') depth--;
-        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array of them
-        bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
-        if (!ends) continue;
-        while (*begin == ' ') begin++;
-        if (parts->count < 2) {
-            spyi_text text = { NULL, 0, 0 };
-            spyi_text_add_n(&text, begin, (size_t)(c - begin));
-            parts->arguments[parts->count] = spyi_strdup(spyi_text_str(&text));
-            spyi_text_free(&text);
-        }
-        parts->count++;
-        begin = c + 1;
-    }
-}
-
-SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
-    const spyi_type *parsed = name ? spyi_type_parse(types, name) : NULL;
-    if (parsed) return parsed;
-    return name && strcmp(given->name, name) == 0 ? given : NULL;
-}
-
-// >>tensors
-
-// What an argument becomes for a parameter of these types, and what the kernel may do with it.
-static const struct spyi_family {
-    const char *parameter, *passed;
-    bool reads, writes;
-    uint8_t grads;
-} spyi_families[] = {
-    { "Tensor", "Tensor", true, false, 0 },
-    { "ITensor", "Tensor", true, false, 0 },
-    { "WTensor", "WTensor", false, true, 0 },
-    { "IWTensor", "WTensor", false, true, 0 },
-    { "RWTensor", "RWTensor", true, true, 0 },
-    { "IRWTensor", "RWTensor", true, true, 0 },
-    { "AtomicTensor", "AtomicTensor", true, true, 0 },
-    { "DiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
-    { "IDiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
-    { "WDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
-    { "IWDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
-    { "RWDiffTensor", "RWDiffTensor", true, true, SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES },
-    { "IRWDiffTensor", "RWDiffTensor", true, true, SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES },
-};
-
-static const struct spyi_family *spyi_family_of(const char *base) {
-    for (size_t i = 0; i < sizeof spyi_families / sizeof spyi_families[0]; i++)
-        if (strcmp(spyi_families[i].parameter, base) == 0) return &spyi_families[i];
-    return NULL;
-}
-
-// A tensor in Slang, and its gradients behind it.
-static uint32_t spyi_whole_parts(const spyi_leaf *leaf) {
-    return leaf->whole_grads == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES) ? 3 : leaf->whole_grads ? 2 : 1;
-}
-
-static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    spyi_type_parts parts;
-    spyi_text passed = { NULL, 0, 0 };
-    spyi_fit fit;
-    spyi_split_type(leaf->type->name, &parts);
-    const struct spyi_family *family = spyi_family_of(parts.base);
-    long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
-    const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
-    bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
-                spyi_fit_memory(value->type, element, true, &fit) &&
-                (uint32_t)rank + fit.consumed <= SPY_MAX_RANK;
-    if (good) {
-        spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
-        leaf->kind_type = spyi_type_other(types, passed.data)->name;
-        leaf->element = element;
-        leaf->reads = family->reads;
-        leaf->writes = family->writes;
-        leaf->consumed = (uint32_t)rank + fit.consumed;
-        for (long d = 0; d < rank; d++) leaf->consumed_dims[d] = -1; // any size
-        for (uint32_t d = 0; d < fit.consumed; d++) leaf->consumed_dims[(uint32_t)rank + d] = fit.dims[d];
-        uint32_t rows = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
-        leaf->field_align = 8;
-        leaf->whole_grads = family->grads;
-        leaf->field_size = spyi_whole_parts(leaf) * (16u + 8u * (uint32_t)rank) + 4u * rows;
-    }
-    spyi_text_free(&passed);
-    spyi_free_parts(&parts);
-    return good;
-}
-
-static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
-    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
-    else spyi_text_add(out, "%s", leaf->kind_type);
-}
-
-// A tensor of more dimensions than the parameter is run over: each element of the call gets its own part.
-static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    if (leaf->batch_rank == 0) {
-        spyi_text_add(out, "%s", at->field);
-        return;
-    }
-    spyi_text_add(out, "spyi_row(%s.tensor, ", at->field);
-    for (uint32_t d = 0; d < leaf->batch_rank; d++)
-        spyi_text_add(out, "%s%s.strides[%u] * spyi_coordinate(%s, %s, %u)", d ? " + " : "", at->field, d,
-                      at->element, at->shape, leaf->map[d]);
-    spyi_text_add(out, ")");
-}
-
-// How many scalars of the tensor one element of the parameter takes; 0: they do not lie next to each other.
-static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
-    int64_t pack = 1;
-    uint32_t outer = t->shape.rank;
-    while (outer > leaf->batch_rank && leaf->consumed_dims[outer - 1 - leaf->batch_rank] != -1) {
-        outer--;
-        if (t->shape.dims[outer] != 1 && t->strides.dims[outer] != pack) return 0;
-        pack *= t->shape.dims[outer];
-    }
-    for (uint32_t d = 0; d < outer; d++)
-        if (t->shape.dims[d] > 1 && t->strides.dims[d] % pack) return 0;
-    return pack;
-}
-
-// One tensor as Slang has it: address, offset, site, sizes, strides. `element`: bytes.
-static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
-                           uint8_t *out, spyi_text *error) {
-    int64_t pack = spyi_whole_pack(leaf, t);
-    uint64_t first = t->offset_bytes - t->begin_bytes;
-    if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
-        spyi_text_add(error, "its trailing dimensions do not lie next to each other, as %s needs",
-                      leaf->element->display);
-        return false;
-    }
-    if (!t->storage->chunk.address || (t->end_bytes - t->begin_bytes) / element > INT32_MAX) {
-        spyi_text_add(error, t->storage->chunk.address
-                                 ? "it spans more than 2147483647 elements, which a tensor in Slang cannot"
-                                 : "the device has no pointers, which tensors in Slang are made of");
-        return false;
-    }
-    uint64_t address = t->storage->chunk.address + t->storage->offset + t->begin_bytes;
-    uint32_t offset = (uint32_t)(first / element), rank = 0;
-    memcpy(out, &address, 8);
-    memcpy(out + 8, &offset, 4);
-    memcpy(out + 12, &site, 4);
-    while (rank < leaf->consumed && leaf->consumed_dims[rank] == -1) rank++;
-    for (uint32_t d = 0; d < rank; d++) {
-        uint32_t dim = leaf->batch_rank + d;
-        int32_t size = (int32_t)t->shape.dims[dim];
-        int32_t stride = t->shape.dims[dim] == 1 ? 0 : (int32_t)(t->strides.dims[dim] / pack);
-        memcpy(out + 16 + 4 * d, &size, 4);
-        memcpy(out + 16 + 4 * (rank + d), &stride, 4);
-    }
-    return true;
-}
-
-// The gradients that a call of the leaf's mode uses; NULL: none.
-static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
-    bool backward = leaf->mode == SPY_CALL_BACKWARD;
-    uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
-                                        : (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES);
-    if (!leaf->mode || !(leaf->whole_grads & use)) return NULL;
-    return leaf->paired ? value[1].tensor : value->tensor->grads[which];
-}
-
-static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor;
-    uint8_t *out = (uint8_t *)field;
-    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
-    int64_t pack = spyi_whole_pack(leaf, t);
-    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), leaf->site, out, error))
-        return false;
-    memset(out + size, 0, (size_t)size * (parts - 1));
-    for (int g = 0; g < 2 && parts > 1; g++) {
-        const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
-        uint64_t scalars = spyi_type_device_stride(leaf->element) / spyi_type_device_stride(t->type);
-        if (!grad) continue;
-        bool alike = leaf->batch_rank == 0 || memcmp(&grad->strides, &t->strides, sizeof t->strides) == 0;
-        if (!alike) spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
-        if (!alike || !spyi_fill_part(leaf, grad, scalars * spyi_type_device_stride(grad->type),
-                                      leaf->site ? leaf->site | SPYI_BOUNDS_GRADIENT : 0,
-                                      out + size * (parts == 3 ? (uint32_t)g + 1 : 1), error))
-            return false;
-    }
-    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
-        int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)(t->strides.dims[d] / pack);
-        memcpy(out + size * parts + 4 * d, &stride, 4);
-    }
-    return true;
-}
-
-SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
-    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
-    if (leaf->whole_grads & SPYI_WHOLE_LOADS) memset((uint8_t *)field + size * (parts - 1), 0, 8);
-}
-
-static const spyi_value_kind spyi_whole_kind = { "whole tensor",  NULL,
-                                                 spyi_whole_bind, spyi_whole_field,
-                                                 spyi_whole_load, spyi_whole_fill };
-
-// >>pointers
-
-static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    spyi_type_parts parts;
-    spyi_split_type(leaf->type->name, &parts);
-    const spyi_type *element = parts.count ? spyi_type_parse(types, parts.arguments[0]) : NULL;
-    bool good = parts.arguments[0] != NULL;
-    if (value->tensor) {
-        if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
-        spyi_fit fit;
-        memset(&fit, 0, sizeof fit);
-        good = spyi_type_is_memory(value->type) ||
-               (element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank);
-        leaf->reads = true;
-        leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
-        leaf->consumed = value->rank;
-        for (uint32_t d = 0; good && d < value->rank; d++)
-            leaf->consumed_dims[d] =
-                d + fit.consumed < value->rank ? -1 : fit.dims[d + fit.consumed - value->rank];
-    } else {
-        leaf->untracked = true;
-    }
-    leaf->field_size = leaf->field_align = 8;
-    spyi_free_parts(&parts);
-    return good;
-}
-
-// Slang spells "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which it does not read: T* it does.
-static void spyi_pointer_field(const spyi_leaf *leaf, spyi_text *out) {
-    spyi_type_parts parts;
-    spyi_split_type(leaf->type->name, &parts);
-    spyi_text_add(out, "%s*", parts.arguments[0] ? parts.arguments[0] : "");
-    spyi_free_parts(&parts);
-}
-
-static void spyi_pointer_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)leaf;
-    spyi_text_add(out, "%s", at->field);
-}
-
-static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor;
-    uint64_t address =
-        t ? t->storage->chunk.address + t->storage->offset + t->offset_bytes : value->arg->value.u;
-    (void)leaf;
-    memcpy(field, &address, 8);
-    if (!t || t->storage->chunk.address) return true;
-    spyi_text_add(error, "the device has no pointers");
-    return false;
-}
-
-static const spyi_value_kind spyi_pointer_kind = { "pointer",         NULL,
-                                                   spyi_pointer_bind, spyi_pointer_field,
-                                                   spyi_pointer_load, spyi_pointer_fill };
-
-SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
-    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
-    if (type->kind != SPYI_TYPE_OTHER || (value->kind != SPY_ARG_TENSOR && !number)) return NULL;
-    spyi_type_parts parts;
-    spyi_split_type(type->name, &parts);
-    const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
-                                  : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
-                                  : !value->tensor                              ? NULL
-                                  : spyi_view_kind_of(parts.base) ? spyi_view_kind_of(parts.base)
-                                                                  : spyi_buffer_kind_of(parts.base);
-    spyi_free_parts(&parts);
-    return kind;
-}
-
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
-    if (type->kind != SPYI_TYPE_OTHER) return NULL;
-    if (spyi_type_is_unsized(type))
-        return "; it takes a struct of tensors, as many as there are to be elements";
-    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
-    spyi_type_parts parts;
-    spyi_split_type(type->name, &parts);
-    const char *takes =
-        strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-        : spyi_view_kind_of(parts.base)
-            ? target == SPYI_TARGET_CUDA
-                  ? "; it takes a tensor of exactly these elements, or of their scalars"
-                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
-        : spyi_is_typed_buffer(parts.base)
-            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-              "buffers, but for (RW)StructuredBuffer<T>"
-        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                                                                        : NULL;
-    spyi_free_parts(&parts);
-    return takes;
-}
-
-SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out) {
-    spyi_type_parts parts;
-    spyi_fit fit;
-    spyi_split_type(type->name, &parts);
-    const struct spyi_family *family = spyi_family_of(parts.base);
-    const spyi_type *element = spyi_named_type(types, value->type, parts.arguments[0]);
-    long rank = parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
-    bool fits = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed < value->rank;
-    if (!fits) {
-        element = value->type;
-        fit.consumed = 0;
-    }
-    if (family)
-        spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
-                      rank ? rank : (long)value->rank - (long)fit.consumed);
-    else if (spyi_buffer_kind_of(parts.base) && parts.count)
-        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
-    spyi_free_parts(&parts);
-}
-
-// >>kinds/system.c ------------------------------------------------------------------------------------------
-
-// What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
-
-static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    const spyi_type *type = leaf->type;
-    (void)types;
-    (void)value;
-    return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
-           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
-}
-
-// The kernel's own parameters are uint3.
-static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
-    spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
-}
-
-static void spyi_thread_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)at;
-    spyi_system_load(leaf, "spy_thread", out);
-}
-
-static void spyi_group_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)at;
-    spyi_system_load(leaf, "spy_group", out);
-}
-
-static void spyi_local_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)at;
-    spyi_system_load(leaf, "spy_local", out);
-}
-
-static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)at;
-    spyi_text_add(out, "%s(spy_in_group)", spyi_spell(leaf->type));
-}
-
-static const spyi_value_kind spyi_system_kinds[] = {
-    { "SV_DispatchThreadID", NULL, spyi_system_bind, NULL, spyi_thread_load, NULL },
-    { "SV_GroupID", NULL, spyi_system_bind, NULL, spyi_group_load, NULL },
-    { "SV_GroupThreadID", NULL, spyi_system_bind, NULL, spyi_local_load, NULL },
-    { "SV_GroupIndex", NULL, spyi_system_bind, NULL, spyi_index_load, NULL },
-};
-
-SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
-    return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
-}
-
-SPYI_FN bool spyi_is_system(const spyi_value *value) {
-    for (size_t i = 0; i < sizeof spyi_system_kinds / sizeof spyi_system_kinds[0]; i++)
-        if (value->custom == &spyi_system_kinds[i]) return true;
-    return false;
 }
 
 // >>call/call_internal.h ------------------------------------------------------------------------------------
@@ -35857,7 +35984,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_reload_abandon(device);
     spyi_prepared_finish_all(device);
     for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
-        spyi_await(ctx, seen); // a module that another thread still loads
+        spyi_await(ctx, seen);     // a module that another thread still loads
     spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
     if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more

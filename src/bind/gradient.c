@@ -1,6 +1,7 @@
 // Gradients of a call's values: each becomes a leaf of its own beside the leaf of its value, so that it is placed, walked and
 // tracked like any other memory.
 #include "bind/internal.h"
+#include "data/scalars.h"
 
 SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair) {
     spyi_fit fit;

@@ -1,5 +1,6 @@
 // Options of a call: checked and signed at each call, copied when a plan is made, kept by prepared calls.
-#include "bind/bind.h"
+#include "bind/options.h"
+#include "data/fit.h"
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;

@@ -3,6 +3,7 @@
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 #include "call/call_internal.h"
+#include "kinds/kinds.h"
 
 #define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
 

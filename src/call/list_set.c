@@ -1,5 +1,7 @@
 // Changing values of a recorded call: numbers and host data, in the parameters that the list repeats.
 #include "call/list.h"
+#include "data/fit.h"
+#include "kinds/kinds.h"
 
 // >>finding a value
 

@@ -1,6 +1,7 @@
 // A launch's parameter block: sizes, addresses and numbers, in the device's layout.
 #include "call/call_internal.h"
 #include "data/gpu_print.h"
+#include "kinds/kinds.h"
 
 SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
     spyi_text_add(error, "'%s': expected %s, got %s that does not fit", leaf->path, leaf->type->display,

@@ -3,6 +3,7 @@
 // what lies in the same memory but is walked in another way. Nothing here depends on more than shapes and the device, so that
 // the order of sums stays the same.
 #include "call/call_internal.h"
+#include "data/scalars.h"
 
 // Of a pass, figures for an NVIDIA H200 and for CPUs: enough groups to fill the device, and enough elements a thread.
 #define SPYI_TEAM_GROUPS 2048u

@@ -164,15 +164,6 @@ SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarati
                                                     const spyi_type *type);
 
 // >>entry points
-// What the system gives to a parameter of a compute shader.
-typedef enum spyi_system {
-    SPYI_SYSTEM_NONE,
-    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
-    SPYI_SYSTEM_GROUP,  // SV_GroupID
-    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
-    SPYI_SYSTEM_INDEX   // SV_GroupIndex
-} spyi_system;
-
 #define SPYI_MOST_ENTRY_PARAMS 64
 
 typedef struct spyi_entry {

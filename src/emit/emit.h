@@ -120,22 +120,11 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits);
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
-// A type as Slang code spells it.
-SPYI_FN const char *spyi_spell(const spyi_type *type);
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
-// Whether a leaf lies in device memory; else it travels in the block.
-SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
-// Whether it is a tensor that a kind passes whole.
-SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
-// Scalars of a type, and the type that sums of them are made in: float, or double.
-SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
-SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
 // Threads of a team, and how many teams stand side by side in a group.
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
-// Whether several neighbours of this leaf can be loaded as one vector.
-SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 #endif // SPYI_EMIT_H

@@ -8,25 +8,8 @@
 //   a second pass, which sums them as this one sums elements.
 //
 // Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
+#include "data/scalars.h"
 #include "emit/internal.h"
-
-// >>scalars of a type
-
-SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
-    uint32_t count = 0;
-    if (type->kind == SPYI_TYPE_ARRAY) return (uint32_t)type->count * spyi_type_scalars(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->rows * type->columns;
-    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_type_scalars(type->fields[i].type);
-    return count;
-}
-
-SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
-    for (uint32_t i = 0; i < type->field_count; i++)
-        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
-    return SPY_FLOAT32;
-}
 
 typedef enum spyi_piece_op {
     SPYI_PIECE_ADD,   // to = to + from

@@ -2,6 +2,7 @@
 #ifndef SPYI_EMIT_INTERNAL_H
 #define SPYI_EMIT_INTERNAL_H
 
+#include "data/type_name.h"
 #include "emit/emit.h"
 
 typedef struct spyi_emit_state {

@@ -1,21 +1,6 @@
 // One leaf in a kernel: how it is declared in the parameter block, where its elements lie, how they are loaded and stored.
 #include "emit/internal.h"
 
-// >>leaves
-
-SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
-           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
-}
-
-SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
-}
-
-SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
-    return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
-}
-
 // >>targets
 
 SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
@@ -29,17 +14,6 @@ SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
         { false, false, true, 4, true, "uint8_t" },
     };
     return &paths[target];
-}
-
-// As Slang code spells a type.
-SPYI_FN const char *spyi_spell(const spyi_type *type) {
-    bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
-                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
-                           type->scalar >= SPY_FLOAT16
-                     : type->kind == SPYI_TYPE_OTHER
-                           ? strncmp(type->name, "Ptr<", 4) == 0
-                           : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
-    return alias ? type->display : type->name;
 }
 
 // A field of the variable `parent`, or an element of an array.

@@ -2,7 +2,7 @@
 // is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
 // form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out. A
 // ConstantBuffer<T> that is an element of an unsized array is a tensor's address alone.
-#include "kinds/kinds.h"
+#include "kinds/internal.h"
 
 static const struct spyi_buffer_family {
     const char *name;
@@ -52,15 +52,6 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     return true;
 }
 
-static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
-    spyi_text_add(out, "%s", leaf->type->name);
-}
-
-static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)leaf;
-    spyi_text_add(out, "%s", at->field);
-}
-
 // What the device says to the elements of a typed buffer.
 static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
                                      spyi_text *error) {
@@ -104,10 +95,11 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
     else if (limits->max_bindings == 0)
-        spyi_text_add(error,
-                      "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
-                      "VK_KHR_push_descriptor, which an engine enables at vkCreateDevice",
-                      leaf->type->display);
+        spyi_text_add(
+            error,
+            "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
+            "VK_KHR_push_descriptor, which an engine enables at vkCreateDevice",
+            leaf->type->display);
     else if (size > most)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
                       (unsigned long long)size, (unsigned long long)most);
@@ -115,53 +107,18 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_value_kind spyi_buffer_kind = { "buffer",         NULL,
-                                                  spyi_buffer_bind, spyi_buffer_field,
-                                                  spyi_buffer_load, spyi_buffer_check };
-
-// >>ConstantBuffer<T> and arrays of buffers: bound too, wherever this kernel has their parts
-
-static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    (void)leaf, (void)value, (void)field, (void)error;
-    return true;
-}
-
-static const spyi_value_kind spyi_holder_kind = {
-    "uniform buffer", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_holder_pack
-};
-
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
-    return &spyi_holder_kind;
-}
-
-static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    uint64_t parts[2] = { 0, value->child_count };
-    if (field) memcpy(field, parts, sizeof parts);
-    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
-    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
-                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
-    return false;
-}
-
-static const spyi_value_kind spyi_unsized_kind = {
-    "unsized array", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_unsized_pack
-};
-
-SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void) {
-    return &spyi_unsized_kind;
-}
-
-SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type) {
-    spyi_type_parts parts;
-    spyi_split_type(type->fields[0].type->name, &parts);
-    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
-    spyi_free_parts(&parts);
-    return family && family->one ? 8 : 16;
-}
+static const spyi_value_kind spyi_buffer_kind = { "buffer",           NULL,
+                                                  spyi_buffer_bind,   spyi_kind_own_field,
+                                                  spyi_kind_own_load, spyi_buffer_check };
 
 SPYI_FN bool spyi_is_typed_buffer(const char *base) {
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
     return family && family->texels;
+}
+
+SPYI_FN bool spyi_is_buffer_address(const char *base) {
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
+    return family && family->one;
 }
 
 SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {

@@ -1,5 +1,5 @@
 // call_id and thread_id: where the element is in the call.
-#include "kinds/kinds.h"
+#include "kinds/internal.h"
 
 static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
     (void)types;

@@ -1,5 +1,5 @@
 // grid: coordinates of a shape that the argument itself brings, with offset and stride.
-#include "kinds/kinds.h"
+#include "kinds/internal.h"
 
 static bool spyi_fits_int(int64_t value) {
     return value >= INT32_MIN && value <= INT32_MAX;

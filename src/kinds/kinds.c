@@ -1,5 +1,5 @@
-// Numbers that are made in a kernel, as what the parameter wants.
-#include "kinds/kinds.h"
+// What several kinds do alike: numbers that are made in a kernel, as what the parameter wants; fields of the parameter's type.
+#include "kinds/internal.h"
 
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
     if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
@@ -27,4 +27,13 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
     vsnprintf(array, sizeof array, format, list);
     va_end(list);
     spyi_kind_convert(leaf->type, scalar, array, reverse, out);
+}
+
+SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", leaf->type->name);
+}
+
+SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "%s", at->field);
 }

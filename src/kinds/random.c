@@ -1,5 +1,5 @@
 // wang_hash and rand_float: a sequence of random numbers for each element.
-#include "kinds/kinds.h"
+#include "kinds/internal.h"
 
 // What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };

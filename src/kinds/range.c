@@ -1,5 +1,5 @@
 // range: start, start + step, ... along one dimension, as numpy's arange.
-#include "kinds/kinds.h"
+#include "kinds/internal.h"
 
 // What the argument keeps in its dims: the number of elements, then start and step. -2 elements: something is wrong.
 enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };

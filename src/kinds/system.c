@@ -1,5 +1,5 @@
 // What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
-#include "kinds/kinds.h"
+#include "kinds/internal.h"
 
 static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;

@@ -3,7 +3,7 @@
 // are the last dimensions, whether the tensor's elements are such or its own last dimensions feed them. A DiffTensorView has
 // a second view behind the first: of the tensor's gradient, or all zero.
 // Source: `struct TensorView` in Slang's embedded CUDA prelude; slang-torch's make_tensor_view in its embedded torch prelude.
-#include "kinds/kinds.h"
+#include "kinds/internal.h"
 
 enum { SPYI_VIEW_RANK = 5 };
 
@@ -33,15 +33,6 @@ static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf
     for (uint32_t d = 0; d < fit.consumed; d++)
         leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
     return true;
-}
-
-static void spyi_view_field(const spyi_leaf *leaf, spyi_text *out) {
-    spyi_text_add(out, "%s", leaf->type->name);
-}
-
-static void spyi_view_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)leaf;
-    spyi_text_add(out, "%s", at->field);
 }
 
 // Dimensions of the element that are the tensor's own: components of a vector, rows and columns of a matrix.
@@ -122,8 +113,9 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
-static const spyi_value_kind spyi_view_kind = { "tensor view",   NULL,           spyi_view_bind,
-                                                spyi_view_field, spyi_view_load, spyi_view_fill };
+static const spyi_value_kind spyi_view_kind = { "tensor view",      NULL,
+                                                spyi_view_bind,     spyi_kind_own_field,
+                                                spyi_kind_own_load, spyi_view_fill };
 
 SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind) {
     return kind == &spyi_view_kind;

@@ -4,7 +4,7 @@
 // float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
-#include "bind/bind.h"
+#include "data/fit.h"
 
 #define SPYI_NO_FIT UINT32_MAX
 
@@ -103,15 +103,4 @@ SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool
 
 SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit) {
     return spyi_fit_type(element, type, SPYI_USE_STORE, fit);
-}
-
-SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
-    switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_type_scalar(types, scalar);
-    case SPYI_TYPE_VECTOR: return spyi_type_vector(types, scalar, type->columns);
-    case SPYI_TYPE_MATRIX: return spyi_type_matrix(types, scalar, type->rows, type->columns);
-    case SPYI_TYPE_ARRAY:
-        return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
-    default: return type;
-    }
 }

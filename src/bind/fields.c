@@ -1,0 +1,250 @@
+// Values that have parts, each to a part of the parameter's type: structs and arrays by fields, values with their gradients,
+// and what ConstantBuffer<T> and arrays of buffers are given by.
+#include "bind/internal.h"
+
+// ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
+// Here the value is checked.
+SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                              const char *path, int32_t *node) {
+    spyi_bound inner;
+    spyi_text problem = { NULL, 0, 0 };
+    bool unsized = spyi_type_is_unsized(type);
+    const spyi_type *held = type->element ? type->element : type;
+    spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
+    if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
+    else spyi_bound_free(&inner);
+    spyi_text_free(&problem);
+    if (status != SPY_OK) return false;
+    *node = spyi_add_node(a, name, type, true, false);
+    spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = unsized ? spyi_kind_of_unsized() : spyi_kind_of_holders();
+    leaf->binds = true;
+    if (unsized && a->values->threads && a->values->threads->shader) leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+// T[]: its own address and count, besides what its elements are.
+static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             int32_t node) {
+    spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
+    if (!leaf) return false;
+    a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = spyi_kind_of_unsized();
+    leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
+static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
+    char(*names)[16];
+    spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);
+    if (!fields) return NULL;
+    names = (char(*)[16])(void *)(fields + count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = element;
+    }
+    return fields;
+}
+
+// Whether a struct's field has no place in the gradient that Slang has made for it.
+static bool spyi_is_constant_field(const spyi_type *type, const spyi_type *differential, uint32_t field) {
+    size_t length = strlen(type->name);
+    if (!differential || strncmp(differential->name, type->name, length) != 0 ||
+        strcmp(differential->name + length, ".Differential") != 0)
+        return false;
+    for (uint32_t f = 0; f < differential->field_count; f++)
+        if (strcmp(differential->fields[f].name, type->fields[field].name) == 0) return false;
+    return true;
+}
+
+// A vector given by fields: x, y, z and w.
+static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[4]) {
+    static const char *const names[] = { "x", "y", "z", "w" };
+    memset(components, 0, 4 * sizeof *components);
+    for (uint32_t i = 0; i < type->columns && i < 4; i++) {
+        components[i].name = names[i];
+        components[i].type = type->element;
+    }
+    return type->columns < 4 ? type->columns : 4;
+}
+
+static bool spyi_too_many_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                 const spyi_field *fields, uint32_t field_count, const char *path) {
+    const spyi_value *v = &a->values->items[index];
+    const char *extra = NULL;
+    uint32_t child = index + 1;
+    for (uint32_t i = 0; !extra && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
+        uint32_t f = 0;
+        const char *name = a->values->items[child].name;
+        if (!name || !name[0]) continue;
+        while (f < field_count && strcmp(fields[f].name, name) != 0) f++;
+        if (f == field_count) extra = name;
+    }
+    return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u%s%s%s", path, type->display,
+                   field_count, v->child_count, extra ? "; it has no field '" : "", extra ? extra : "",
+                   extra ? "'" : "");
+}
+
+// Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
+static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
+    uint32_t first = a->bound.node_count;
+    for (uint32_t f = 0; f < count; f++) {
+        spyi_node copy = a->bound.nodes[children[f]];
+        int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
+        if (at < 0) return false;
+        a->bound.nodes[at].leaf = copy.leaf;
+        a->bound.nodes[at].first = copy.first;
+        a->bound.nodes[at].count = copy.count;
+    }
+    a->bound.nodes[node].first = first;
+    a->bound.nodes[node].count = count;
+    return true;
+}
+
+SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
+    // Slang's words, and Python's.
+    static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } };
+    uint32_t part = 0;
+    while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
+    return part;
+}
+
+// The value's fields to those of a type.
+static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
+                                const spyi_field *fields, uint32_t field_count, const char *path, bool in,
+                                bool out, int32_t node) {
+    const spyi_value *v = &a->values->items[index];
+    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count && !field_count)
+        return spyi_mismatch(a, path, type, v, "");
+    if (v->child_count > field_count) return spyi_too_many_fields(a, index, type, fields, field_count, path);
+    bool constant = a->constant;
+    const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, &a->finder, type) : NULL;
+    int32_t *children = (int32_t *)spyi_malloc((field_count + 1) * sizeof *children);
+    if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
+    bool good = true;
+    uint32_t child = index + 1, position = 0;
+    for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
+        const char *field_name = a->values->items[child].name;
+        uint32_t f = position;
+        if (field_name && spyi_type_is_pair(type) && spyi_part_of_pair(field_name) < 2)
+            field_name = fields[spyi_part_of_pair(field_name)].name;
+        if (!field_name || !field_name[0]) position++;
+        else
+            for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
+        if (f >= field_count) {
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
+                           field_name ? field_name : "");
+        } else if (children[f] >= 0) {
+            good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
+                           fields[f].name);
+        } else {
+            spyi_text field_path = { NULL, 0, 0 };
+            spyi_text_add(&field_path, "%s%s%s", path, fields[f].name[0] == '[' ? "" : ".", fields[f].name);
+            a->constant = constant || spyi_is_constant_field(type, differential, f);
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name, spyi_text_str(&field_path), in,
+                                   out, &children[f]);
+            spyi_text_free(&field_path);
+        }
+    }
+    a->constant = constant;
+    for (uint32_t f = 0; good && f < field_count; f++)
+        if (children[f] < 0)
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
+                           type->display);
+    good = good && spyi_link_fields(a, node, children, field_count);
+    free(children);
+    return good;
+}
+
+SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                              bool in, bool out, int32_t node) {
+    spyi_field components[4];
+    if (type->kind == SPYI_TYPE_VECTOR)
+        return spyi_bind_to_fields(a, index, type, components, spyi_vector_fields(type, components), path, in,
+                                   out, node);
+    bool unsized = spyi_type_is_unsized(type), array = type->kind == SPYI_TYPE_ARRAY;
+    const spyi_value *v = &a->values->items[index];
+    if (!unsized && !array)
+        return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
+    if (array && (v->child_count != (uint64_t)type->count || (v->child_count && v[1].name && v[1].name[0])))
+        return spyi_mismatch(a, path, type, v,
+                             "; it takes a struct without names of fields, one for each element");
+    if (unsized && !spyi_add_unsized(a, index, type, path, node))
+        return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    spyi_field *fields = spyi_element_fields(v->child_count, unsized ? type->fields[0].type : type->element);
+    if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    bool good = spyi_bind_to_fields(a, index, type, fields, v->child_count, path, in, out, node);
+    free(fields);
+    return good;
+}
+
+SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type) {
+    spyi_field fields[2];
+    if (type->field_count) return type;
+    spyi_text name = { NULL, 0, 0 };
+    const char *begin = strchr(type->name, '<') + 1, *end = strrchr(type->name, '>');
+    spyi_text_add_n(&name, begin, end > begin ? (size_t)(end - begin) : 0);
+    memset(fields, 0, sizeof fields);
+    fields[0].name = "p";
+    fields[1].name = "d";
+    fields[0].type = spyi_unit_find_type(a->unit, spyi_text_str(&name));
+    if (fields[0].type) fields[1].type = spyi_differential(a->types, &a->finder, fields[0].type);
+    spyi_text_free(&name);
+    return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
+}
+
+// The number of the gradient that a tensor gives to a DifferentialPair: what is read is its grad_in, what is written its
+// grad_out, where it has both. 0: there is none, or one for each direction of an inout parameter.
+static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
+    uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
+    uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
+    if (in && out && values->items[read].tensor != values->items[written].tensor) return 0;
+    return out ? written : read;
+}
+
+SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type) {
+    return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                   "'%s': expected an argument of a function to be differentiated, but %s holds a "
+                   "gradient already: call the function itself",
+                   path, type->display);
+}
+
+// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out) {
+    const spyi_value *v = &a->values->items[index];
+    uint32_t parts[2] = { index, 0 };
+    int32_t children[2] = { -1, -1 };
+    if (v->kind == SPY_ARG_PAIR) {
+        parts[0] = index + 1;
+        parts[1] = spyi_value_end(a->values->items, index + 1);
+    } else if (v->tensor) {
+        parts[1] = spyi_gradient_of_pair(a->values, v, in, out);
+        if (!parts[1] && (v->grads[0] || v->grads[1]))
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s' is an inout parameter, and its tensor has a grad_in and a grad_out: give "
+                           "spy_arg_diff_pair with the one that is meant",
+                           path);
+    }
+    if (!parts[1] || !type->field_count || v->cast) return spyi_mismatch(a, path, type, v, SPYI_PAIR_TAKES);
+    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (int f = 0; f < 2; f++) {
+        spyi_text part = { NULL, 0, 0 };
+        spyi_text_add(&part, "%s.%s", path, type->fields[f].name);
+        bool good = spyi_bind_value(a, parts[f], type->fields[f].type, type->fields[f].name,
+                                    spyi_text_str(&part), in, out, &children[f]);
+        spyi_text_free(&part);
+        if (!good) return false;
+    }
+    *node_out = node;
+    return spyi_link_fields(a, node, children, 2) ||
+           spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
