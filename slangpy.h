@@ -27358,7 +27358,7 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 // >>emit/internal.h -----------------------------------------------------------------------------------------
 
-// What the two files of this room share: the state of one emission and the text of a leaf's loads and stores.
+// What the files of this room share: the state of one emission, and what each file writes of the kernel's text.
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
@@ -27381,40 +27381,38 @@ typedef struct spyi_emit_state {
     bool failed;         // out of memory
 } spyi_emit_state;
 
+// >>walk.c
+SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // its memory is not touched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
-// Where component `inner` of the current element lies, as for a store: "b_x[spy_i]".
-SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t vector, const char *inner, bool store,
-                        spyi_text *out);
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
+SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s,
+                             uint32_t leaf);          // one value for all of a thread's elements
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // wide: the last vector may be partly valid
+SPYI_FN const char *spyi_own_suffix(
+    const spyi_emit_state *s); // of the current element's coordinates and places
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
+SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
+SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
+
+// >>block.c
+SPYI_FN void spyi_make_names(spyi_emit_state *s);
+SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 // A field of the block: its text, its place, and the step that fills it.
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
-// Coordinates of element spy_i, and from them the places of the leaves that need them. `summed`: only of sums.
-SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
-SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
 
-// The call for the current element, and its stores.
-SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments, const char *indent);
-
-// gradient.c: what is different in calls that compute gradients
-SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function,
-                                      spyi_text *out); // the element function
-SPYI_FN void spyi_emit_gradient_arguments(spyi_emit_state *s, spyi_text *arguments);
-SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent);
-SPYI_FN void spyi_emit_team_body(spyi_emit_state *s);
-SPYI_FN void spyi_declare_sums(spyi_emit_state *s); // fields of the block
-
-SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
-SPYI_FN void spyi_make_names(spyi_emit_state *s);
-SPYI_FN void spyi_declare_block(spyi_emit_state *s);
-SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
-SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s); // of the current element's coordinates and places
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s);          // wide: the last vector may be partly valid
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
-SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s,
-                             uint32_t leaf); // one value for all of a thread's elements
-SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
+// >>leaf.c
+SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out);
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+// Where component `inner` of the current element lies, as for a store: "b_x[spy_i]".
+SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t vector, const char *inner,
+                        bool store, spyi_text *out);
 // Text that happens once a thread: hoisted values, vectors in, and vectors out.
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s);
 SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s);
@@ -27424,101 +27422,63 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
-// >>emit/leaf.c ---------------------------------------------------------------------------------------------
+// >>prologue.c
+// The kernel's attributes, its name, and its parameters so far: those that the system gives.
+SPYI_FN void spyi_emit_entry_head(const spyi_emit_state *s, spyi_text *out);
+// A thread's elements: their numbers, the guard, their coordinates and places.
+SPYI_FN void spyi_emit_prologue(spyi_emit_state *s);
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
+// Coordinates of element spy_i, and from them the places of the leaves that need them. `summed`: only of sums.
+SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
+SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
 
-// One leaf in a kernel: how it is declared in the parameter block, where its elements lie, how they are loaded and stored.
+// >>element.c
+// The arguments of the call for the current element, and the variables that they need.
+SPYI_FN void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments);
+// The call for the current element, and its stores.
+SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
+                            const char *indent);
 
-// >>leaves
+// >>gradient.c
+SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function,
+                                      spyi_text *out); // the element function
+SPYI_FN void spyi_emit_gradient_arguments(spyi_emit_state *s, spyi_text *arguments);
+SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent);
+// The leaf's variable, "a_x_1"; `loads`: filled here.
+SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
+                                const char *indent);
 
-SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
-           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
-}
+// >>pieces.c
+typedef enum spyi_piece_op {
+    SPYI_PIECE_ADD,   // to = to + from
+    SPYI_PIECE_COPY,  // to = from
+    SPYI_PIECE_SUM,   // the sum += from
+    SPYI_PIECE_APPLY, // to = to + the sum
+    SPYI_PIECE_ATOMIC // likewise, atomically
+} spyi_piece_op;
 
-SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
-}
+// Statements that do `op` with each piece of a value. `to` and `from` are expressions of the value, of types that differ in
+// scalars alone; `sum_of` is the leaf whose sum it is.
+SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
+                              const char *to, const spyi_type *from_type, const char *from,
+                              const char *indent);
+SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // it is not unrolled
+// Whether the loops that write a sum out begin at spy_from.
+SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
-SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
-    return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
-}
+// >>team.c
+SPYI_FN void spyi_declare_sums(spyi_emit_state *s); // fields of the block
+SPYI_FN void spyi_emit_team_body(spyi_emit_state *s);
 
-// >>targets
+// >>emit/walk.c ---------------------------------------------------------------------------------------------
 
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
-    static const spyi_path paths[] = {
-        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
-        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
-        // parameter would first be copied whole.
-        { true, true, false, 8, false, "uint" },
-        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
-        // two accesses of it. Four doubles a thread are two accesses, each over every second half of the lines.
-        { false, false, true, 4, true, "uint8_t" },
-    };
-    return &paths[target];
-}
-
-// As Slang code spells a type.
-SPYI_FN const char *spyi_spell(const spyi_type *type) {
-    bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
-                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
-                           type->scalar >= SPY_FLOAT16
-                     : type->kind == SPYI_TYPE_OTHER
-                           ? strncmp(type->name, "Ptr<", 4) == 0
-                           : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
-    return alias ? type->display : type->name;
-}
-
-// A field of the variable `parent`, or an element of an array.
-SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
-    spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
-}
-
-// As a type is declared in memory: bare bools are integers there.
-static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
-    bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
-    if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
-    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
-}
-
-static bool spyi_bare_bool(const spyi_type *type) {
-    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) && type->scalar == SPY_BOOL;
-}
-
-// `expression` of memory type `from` as a value of type `to`.
-static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
-                            spyi_text *out) {
-    if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
-    else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
-    else if (from == to) spyi_text_add(out, "%s", expression);
-    else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
-}
-
-// A value of a type with scalars of `from` as it is stored in memory type `to`.
-static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
-                             const char *expression, spyi_text *out) {
-    bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
-    if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
-        spyi_text_add(out, "%s", expression);
-    } else {
-        spyi_spell_memory(s, to, out);
-        spyi_text_add(out, "(%s)", expression);
-    }
-}
-
-// The type of a leaf's scalars, as the function has them.
-static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
-    const spyi_type *type = leaf->type;
-    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return type->scalar;
-}
-
-// >>how a leaf is walked
+// How a variant of a kernel walks the memory of a leaf, as its key says: whether the leaf is loaded as vectors, gathered
+// piece by piece, or once a thread, and which type its memory is declared in.
 
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) {
     return s->key->walk[leaf] & SPYI_WALK_MASK;
 }
+
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0;
 }
@@ -27526,6 +27486,7 @@ SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
 SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->walk[leaf] & SPYI_WALK_SKIPPED) != 0;
 }
+
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->walk[leaf] & SPYI_WALK_SUMMED) != 0;
 }
@@ -27562,51 +27523,42 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
 
 // Whether indices of the leaf begin at a number of their own. A pointer's index must not be negative: NVIDIA's driver
 // takes it as unsigned.
-static bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
+SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
 }
 
 // The type in which a leaf's memory is declared, per element of its walk.
-static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
+SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     return spyi_gathers(s, i) ? leaf->element : leaf->packed;
 }
 
-static bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
+SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
     return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
            spyi_scalar_size(type->scalar) == 8;
 }
 
-static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
+SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
     return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
 // Vectors that hold the thread's elements of a wide leaf.
-static uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
+SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
     return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
 }
 
 // Vectors in one access of a wide leaf: 1, or 2 and 4 of those that go as uint4.
-static uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
     bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
     return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
 }
 
-// A wide leaf's vector type.
-static void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
-    spyi_text_add(out, "%u", SPYI_LANES);
-}
+// >>emit/block.c --------------------------------------------------------------------------------------------
 
-// "w_x__1", its vectors.
-static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
-    spyi_text_add(out, "w_%s", s->names[i]);
-    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
-}
-
-// >>the block
+// The parameter block of a kernel: its fields, the operations that pack them, and what is passed beside it (structured
+// buffers, ConstantBuffers of kinds).
 
 static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, uint32_t offset) {
     spyi_emitted *e = s->out;
@@ -27628,7 +27580,7 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
 }
 
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
-                           size_t align, const char *format, ...) {
+                            size_t align, const char *format, ...) {
     char line[2048]; // names of types reach 1,000 characters
     va_list list;
     va_start(list, format);
@@ -27713,23 +27665,6 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
-// Where the current element is, for kinds: its number among the call's elements.
-static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    const spyi_leaf *leaf = &s->bound->leaves[i];
-    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
-    spyi_place_text at;
-    const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
-    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
-    spyi_element_text(s, &element);
-    at.field = spyi_text_str(&field);
-    at.element = spyi_text_str(&element);
-    at.shape = "spyi_block._shape";
-    at.rank = s->bound->rank;
-    leaf->kind->load(leaf, &at, out);
-    spyi_text_free(&field);
-    spyi_text_free(&element);
-}
-
 SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     const spyi_variant_key *key = s->key;
@@ -27792,11 +27727,130 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
         s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
 }
 
+// >>emit/leaf.c ---------------------------------------------------------------------------------------------
+
+// One leaf in a kernel: where its elements lie, and how they are loaded and stored.
+
+// >>leaves
+
+SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
+           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
+}
+
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
+}
+
+SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
+    return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
+}
+
+// >>targets
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
+    static const spyi_path paths[] = {
+        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
+        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
+        // parameter would first be copied whole.
+        { true, true, false, 8, false, "uint" },
+        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
+        // two accesses of it. Four doubles a thread are two accesses, each over every second half of the lines.
+        { false, false, true, 4, true, "uint8_t" },
+    };
+    return &paths[target];
+}
+
+// As Slang code spells a type.
+SPYI_FN const char *spyi_spell(const spyi_type *type) {
+    bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
+                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
+                           type->scalar >= SPY_FLOAT16
+                     : type->kind == SPYI_TYPE_OTHER
+                           ? strncmp(type->name, "Ptr<", 4) == 0
+                           : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
+    return alias ? type->display : type->name;
+}
+
+// A field of the variable `parent`, or an element of an array.
+SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
+    spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
+}
+
+// As a type is declared in memory: bare bools are integers there.
+SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
+    bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
+    if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
+    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
+}
+
+static bool spyi_bare_bool(const spyi_type *type) {
+    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) && type->scalar == SPY_BOOL;
+}
+
+// `expression` of memory type `from` as a value of type `to`.
+static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
+                            spyi_text *out) {
+    if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
+    else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
+    else if (from == to) spyi_text_add(out, "%s", expression);
+    else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
+}
+
+// A value of a type with scalars of `from` as it is stored in memory type `to`.
+static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
+                             const char *expression, spyi_text *out) {
+    bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
+    if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
+        spyi_text_add(out, "%s", expression);
+    } else {
+        spyi_spell_memory(s, to, out);
+        spyi_text_add(out, "(%s)", expression);
+    }
+}
+
+// The type of a leaf's scalars, as the function has them.
+static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
+}
+
+// A wide leaf's vector type.
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "%u", SPYI_LANES);
+}
+
+// "w_x__1", its vectors.
+static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
+}
+
+// Where the current element is, for kinds: its number among the call's elements.
+static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
+    spyi_place_text at;
+    const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
+    spyi_element_text(s, &element);
+    at.field = spyi_text_str(&field);
+    at.element = spyi_text_str(&element);
+    at.shape = "spyi_block._shape";
+    at.rank = s->bound->rank;
+    leaf->kind->load(leaf, &at, out);
+    spyi_text_free(&field);
+    spyi_text_free(&element);
+}
+
 // >>places
 
 // Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `vector` of the thread's.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
-                       spyi_text *out) {
+                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);
@@ -28104,51 +28158,407 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
     else spyi_move_value(s, i, s->lvalues[i], true, indent);
 }
 
-// >>emit/gradient.c -----------------------------------------------------------------------------------------
+// >>emit/prologue.c -----------------------------------------------------------------------------------------
 
-// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spyi_element, whose
-// parameters are the call's leaves, so that each leaf takes part in the derivative or not; the kernel calls it through bwd_diff
-// or fwd_diff. A gradient that each element has to itself is loaded, added to and stored. One that elements share is summed:
-//
-//   The elements that add to one place are a sum. A team of threads makes a sum, or a part of one, each thread over every
-//   so-many-th element; then the team adds up its threads in groupshared memory, in a fixed order, and one thread hands the
-//   result on. A sum in one part is added to the gradient as it is; parts are added atomically, or left in memory for
-//   a second pass, which sums them as this one sums elements.
-//
-// Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
+// The beginning of a compute kernel: which thread works on which elements. It consists of
+//   the number of the thread's first element, with the layout of groups and of call groups;
+//   the guard that ends threads behind the last element;
+//   the element's coordinates in the call, and from them the places of strided leaves.
+// The kernel's entry point stands here, too: its attributes and what the system gives it.
 
-// >>scalars of a type
+// >>groups
 
-SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
-    uint32_t count = 0;
-    if (type->kind == SPYI_TYPE_ARRAY) return (uint32_t)type->count * spyi_type_scalars(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->rows * type->columns;
-    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_type_scalars(type->fields[i].type);
-    return count;
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    const spyi_options *o = &bound->options;
+    uint32_t rank = o->group.rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
+    if (rank) {
+        for (uint32_t d = 0; d < rank; d++) group[bound->rank - rank + d] = (uint32_t)o->group.dims[d];
+        return bound->rank > 0;
+    }
+    if (o->threads[1] * o->threads[2] <= 1) return false;
+    for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
+    return bound->rank > 0;
 }
 
-SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
-    for (uint32_t i = 0; i < type->field_count; i++)
-        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
-    return SPY_FLOAT32;
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+    const uint32_t *threads = bound->options.threads;
+    if (threads[0]) return threads[0] * threads[1] * threads[2];
+    if (rank == 0) return 1;
+    return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
 
-typedef enum spyi_piece_op {
-    SPYI_PIECE_ADD,   // to = to + from
-    SPYI_PIECE_COPY,  // to = from
-    SPYI_PIECE_SUM,   // the sum += from
-    SPYI_PIECE_APPLY, // to = to + the sum
-    SPYI_PIECE_ATOMIC // likewise, atomically
-} spyi_piece_op;
+SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits) {
+    return limits->info.max_group_count < 65535 ? limits->info.max_group_count : 65535;
+}
+
+// >>coordinates
+
+// The number of the current element in the call, as an expression.
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->reordered) {
+        for (uint32_t d = 0; d < s->key->rank; d++)
+            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
+        return;
+    }
+    if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
+    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
+}
+
+SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
+    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> "
+            "spyi_block._shift%u;\n"
+            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, own, index, d);
+    }
+    spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
+                  key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Those of the thread's next element; behind the end, of the last one again.
+static void spyi_emit_next_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    uint32_t last = key->rank - 1u;
+    for (uint32_t d = 0; d <= last; d++)
+        spyi_text_add(body, "    %s spy_c%u_%u = spy_c%u_%u;\n", index, d, s->element, d, s->element - 1);
+    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi_block._size%u)) {\n", s->element,
+                  last, s->element, index, last);
+    for (uint32_t d = last; d > 1; d--)
+        spyi_text_add(body,
+                      "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi_block._size%u)) {\n", d,
+                      s->element, d - 1, s->element, index, d - 1);
+    spyi_text_add(body, "        spy_c1_%u = 0;\n        ++spy_c0_%u;\n    ", s->element, s->element);
+    for (uint32_t d = last; d > 1; d--) spyi_text_add(body, "}");
+    spyi_text_add(body, "}\n");
+}
+
+// Where each strided leaf's element is, from the coordinates.
+SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
+    const spyi_variant_key *key = s->key;
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t walk = spyi_walk_of(s, i);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        if (key->team && (spyi_is_skipped(s, i) || spyi_is_summed(s, i) != summed)) continue;
+        spyi_text_add(body, "    %s %s_at%s = ", index, s->names[i], own);
+        bool first = true;
+        for (uint32_t d = 0; d < key->rank; d++) {
+            bool innermost = d + 1u == key->rank;
+            if (innermost && walk == SPYI_WALK_STILL) continue;
+            spyi_text_add(body, first ? "" : " + ");
+            first = false;
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
+            else spyi_text_add(body, "spy_c%u", d);
+        }
+        spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+// Coordinates and places of all of a thread's elements.
+static void spyi_emit_crossing(spyi_emit_state *s) {
+    for (s->element = 0; s->element < s->key->width; s->element++) {
+        snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        if (s->element) spyi_emit_next_coordinates(s);
+        else spyi_emit_coordinates(s);
+        spyi_emit_offsets(s, false);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// >>a thread's elements
+
+// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+static void spyi_emit_groups(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    uint32_t group[SPY_MAX_RANK], members = 1;
+    spyi_call_group(b, group);
+    for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
+    if (b->options.threads[1] * b->options.threads[2] > 1)
+        spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
+                      s->key->folded ? "(spy_group.y * (spyi_block._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->out->group_size);
+    else
+        spyi_text_add(body, "    uint spy_l = %s;\n",
+                      s->key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x");
+    spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
+    for (uint32_t d = b->rank; d-- > 0;) {
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi_block._shape[%u]) + %u) / %u;\n", d, d,
+                      group[d] - 1, group[d]);
+        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
+                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
+                      group[d], group[d]);
+        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+    }
+    spyi_text_add(body, "    if (spy_g >= spy_n0");
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi_block._shape[%u]", d, d);
+    spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
+    for (uint32_t d = 1; d < b->rank; d++)
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi_block._shape[%u]) + uint(spy_c%u);\n", d, d);
+}
+
+// A dispatch: its ids when groups had to be folded, and the end of its threads.
+static void spyi_emit_threads(spyi_emit_state *s) {
+    const uint32_t *threads = s->bound->options.threads;
+    if (s->key->folded)
+        spyi_text_add(
+            &s->body,
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi_block._groups[0], spy_gy = "
+            "spyi_block._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi_block._groups[2]) return;\n"
+            "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
+            "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
+            s->max_groups, threads[0], threads[1], threads[2]);
+    if (s->bound->guarded)
+        spyi_text_add(
+            &s->body,
+            "    if (spy_thread.x >= spyi_block._threads[0] || spy_thread.y >= spyi_block._threads[1] || "
+            "spy_thread.z >= spyi_block._threads[2]) return;\n");
+}
+
+static void spyi_emit_index(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    if (s->bound->dispatch) spyi_emit_threads(s);
+    else if (key->rank == 0 &&
+             s->out->group_size > 1) // the caller's group; its other threads have nothing to do
+        spyi_text_add(body, "    if (any(spy_thread != 0)) return;\n");
+    if (key->rank == 0) return;
+    if (key->grouped) {
+        spyi_emit_groups(s);
+        spyi_emit_offsets(s, false);
+        return;
+    }
+    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
+    if (key->width > 1) {
+        spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
+                      key->width);
+    } else if (key->unroll > 1) {
+        uint32_t group = s->out->group_size;
+        spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
+                      thread, group, group * key->unroll, group);
+        spyi_text_add(
+            body,
+            "    if (spy_i_0 >= spyi_block._count) return;\n    uint spy_last = spyi_block._count - 1;\n");
+        for (uint32_t k = 1; k < key->unroll; k++)
+            spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
+        return; // flat: no coordinates
+    } else {
+        spyi_text_add(body, "    uint spy_i = %s;\n", thread);
+    }
+    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
+    if (!spyi_needs_coordinates(s) || key->crosses) return;
+    spyi_emit_coordinates(s);
+    spyi_emit_offsets(s, false);
+}
+
+SPYI_FN void spyi_emit_prologue(spyi_emit_state *s) {
+    spyi_emit_index(s);
+    if (spyi_has_tail(s))
+        spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
+    if (s->key->crosses) spyi_emit_crossing(s);
+}
+
+SPYI_FN void spyi_emit_entry_head(const spyi_emit_state *s, spyi_text *out) {
+    const uint32_t *threads = s->bound->options.threads;
+    spyi_text_add(out,
+                  "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
+                  "SV_DispatchThreadID",
+                  threads[0] ? threads[0] : s->out->group_size, threads[0] ? threads[1] : 1,
+                  threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
+    if (s->bound->dispatch)
+        spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
+                           "uint spy_in_group : SV_GroupIndex");
+    else if (threads[1] * threads[2] > 1 || s->key->team)
+        spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
+}
+
+// >>emit/element.c ------------------------------------------------------------------------------------------
+
+// One element of a call: the variables of its arguments, their loads, the call itself, and the stores of its outputs.
+// gradient.c writes the call instead where gradients are computed.
+
+// >>variables
+
+// The variable of a part of a DifferentialPair: "p" or "d". The pair's number in the node list makes it the only one.
+static void spyi_spell_part(const spyi_emit_state *s, uint32_t pair_index, const spyi_node *part,
+                            spyi_text *out) {
+    spyi_text_add(out, "spyi_pair_%u_%s%s", pair_index, part->name, s->suffix);
+}
+
+// The expression for a field of `parent`: a member, or a variable of its own when the parent is a DifferentialPair.
+static void spyi_spell_child(const spyi_emit_state *s, uint32_t parent_index, const char *parent,
+                             uint32_t child, spyi_text *out) {
+    const spyi_node *nodes = s->bound->nodes;
+    if (spyi_type_is_pair(nodes[parent_index].type)) spyi_spell_part(s, parent_index, &nodes[child], out);
+    else spyi_spell_field(parent, &nodes[child], out);
+}
+
+// Gives each leaf below a parameter the name of its variable. `declares`: declares the variables of the parts of pairs,
+// and with `top` the parameter's own, unless their loads or spyi_emit_pairs() do.
+static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
+                                bool declares, const char *indent) {
+    const spyi_node *node = &s->bound->nodes[node_index];
+    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
+    if (top && declares && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
+        s->fresh[node->leaf] = true;
+    else if (top && declares && !pair)
+        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
+    if (node->leaf >= 0) {
+        free(s->lvalues[node->leaf]);
+        s->lvalues[node->leaf] = spyi_strdup(lvalue);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) {
+        spyi_text field = { NULL, 0, 0 };
+        spyi_spell_child(s, node_index, lvalue, node->first + i, &field);
+        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), pair, declares, indent);
+        spyi_text_free(&field);
+    }
+}
+
+// The DifferentialPairs of a parameter that goes in are made of their parts, inner ones first. `top`: a variable of its
+// own, which is declared here if it is a pair.
+static void spyi_emit_pairs(spyi_emit_state *s, uint32_t node_index, const char *name, bool top) {
+    const spyi_node *node = &s->bound->nodes[node_index];
+    bool pair = spyi_type_is_pair(node->type);
+    for (uint32_t i = 0; i < node->count; i++) {
+        spyi_text field = { NULL, 0, 0 };
+        spyi_spell_child(s, node_index, name, node->first + i, &field);
+        spyi_emit_pairs(s, node->first + i, spyi_text_str(&field), pair);
+        spyi_text_free(&field);
+    }
+    if (!pair || !(top || node->in)) return;
+    spyi_text_add(&s->body, "    %s%s%s", top ? spyi_spell(node->type) : "", top ? " " : "", name);
+    for (uint32_t i = 0; i < node->count && node->in; i++) {
+        spyi_text_add(&s->body, i ? ", " : " = diffPair(");
+        spyi_spell_part(s, node_index, &s->bound->nodes[node->first + i], &s->body);
+    }
+    spyi_text_add(&s->body, node->in ? ");\n" : ";\n");
+}
+
+// Those of a parameter that comes back are taken apart. `declares`: the variables of the parts are declared, too.
+static void spyi_emit_parts(spyi_emit_state *s, uint32_t node_index, const char *name, bool declares,
+                            const char *indent) {
+    const spyi_node *node = &s->bound->nodes[node_index];
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *part = &s->bound->nodes[node->first + i];
+        spyi_text field = { NULL, 0, 0 };
+        spyi_spell_child(s, node_index, name, node->first + i, &field);
+        if (spyi_type_is_pair(node->type))
+            spyi_text_add(&s->body, "%s%s%s%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
+                          declares ? " " : "", spyi_text_str(&field), name, part->name);
+        spyi_emit_parts(s, node->first + i, spyi_text_str(&field), declares, indent);
+        spyi_text_free(&field);
+    }
+}
+
+// >>the call
+
+// The arguments of the call for the current element; declares variables for those that need one and loads them.
+SPYI_FN void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
+    const spyi_bound *b = s->bound;
+    if (b->mode) {
+        spyi_emit_gradient_arguments(s, arguments);
+        return;
+    }
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        const spyi_node *node = &b->nodes[p];
+        bool instance =
+            p == 0 && b->signature.callee == SPYI_CALLEE_METHOD; // stands before the method's name
+        if (arguments->size) spyi_text_add(arguments, ", ");
+        if (!instance && node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments))
+            continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
+        spyi_emit_variables(s, p, spyi_text_str(&name), true, true, "    ");
+        if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        if (!spyi_type_holds_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
+        spyi_emit_pairs(s, p, spyi_text_str(&name), true);
+        spyi_text_free(&name);
+    }
+}
+
+// The call for the current element, and its stores.
+SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
+                            const char *indent) {
+    const spyi_bound *b = s->bound;
+    for (uint32_t p = 0; p < b->param_count && !b->mode;
+         p++) { // outputs go back from this element's variables
+        if (!b->nodes[p].out) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
+        spyi_emit_variables(s, p, spyi_text_str(&name), true, false, indent);
+        spyi_text_free(&name);
+    }
+    if (b->call_info && b->rank) {
+        uint32_t group[SPY_MAX_RANK];
+        spyi_text_add(&s->body, "%sspyi_set_call(", indent);
+        spyi_element_text(s, &s->body);
+        spyi_text_add(&s->body, spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
+                                                          : ", spyi_block._shape);\n");
+    }
+    if (b->mode) {
+        spyi_emit_gradient_call(s, arguments, indent);
+        return;
+    }
+    spyi_text_add(&s->body, "%s", indent);
+    if (b->has_result) {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "r_result%s", s->suffix);
+        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), true, false, indent);
+        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
+    if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
+    spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
+    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
+        bool is_result = p == b->param_count;
+        if (!b->nodes[p].out || !spyi_type_holds_pair(b->nodes[p].type)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
+                      s->suffix);
+        spyi_emit_parts(s, p, spyi_text_str(&name), is_result, indent);
+        spyi_text_free(&name);
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
+}
+
+// >>emit/pieces.c -------------------------------------------------------------------------------------------
+
+// Statements that go over a value piece by piece: gradients are added, copied or summed in another type than the value's
+// own, field by field, element by element.
 
 // A sum of up to so many scalars is unrolled, and its threads are added up one scalar at a time. A longer one goes in loops, and
 // is added to the gradient in memory, not to a copy of it. Of 256 scalars the unrolled form took lavapipe 20 s to compile and
 // 7.7 ms a call (1,000 elements); the loops take 3 s and 2 ms.
 #define SPYI_SUM_UNROLLED 32u
 
-static bool spyi_sum_is_long(const spyi_type *type) {
+SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
     return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
 }
 
@@ -28252,13 +28662,13 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
 
 // Whether the loops that write a sum out begin at spy_from. It is 0, which compilers cannot know: where they can, NVRTC unrolls all
 // of them, which takes about a third of its time for a layer of 256 weights, and lavapipe those of up to 32.
-static bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t i) {
+SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t i) {
     return s->key->team && spyi_is_summed(s, i) && spyi_sum_is_long(s->bound->leaves[i].type);
 }
 
-static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
-                             const char *to, const spyi_type *from_type, const char *from,
-                             const char *indent) {
+SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
+                              const char *to, const spyi_type *from_type, const char *from,
+                              const char *indent) {
     spyi_pieces p;
     spyi_text sum = { NULL, 0, 0 };
     const spyi_type *type = s->bound->leaves[sum_of].type;
@@ -28273,6 +28683,31 @@ static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_
     p.depth = 0;
     spyi_each_piece(&p, to_type, to, from_type, from, "0", indent);
     spyi_text_free(&sum);
+}
+
+// >>emit/gradient.c -----------------------------------------------------------------------------------------
+
+// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spyi_element, whose
+// parameters are the call's leaves, so that each leaf takes part in the derivative or not; the kernel calls it through bwd_diff
+// or fwd_diff. A gradient that each element has to itself is loaded, added to and stored here. One that elements share is
+// summed: team.c.
+
+// >>scalars of a type
+
+SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
+    uint32_t count = 0;
+    if (type->kind == SPYI_TYPE_ARRAY) return (uint32_t)type->count * spyi_type_scalars(type->element);
+    if (type->kind != SPYI_TYPE_STRUCT) return type->rows * type->columns;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_type_scalars(type->fields[i].type);
+    return count;
+}
+
+SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
+    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
+    return SPY_FLOAT32;
 }
 
 // >>the element function
@@ -28394,8 +28829,8 @@ SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function, 
 // >>the call for an element
 
 // The leaf's variable, "a_x_1"; `loads`: filled here.
-static void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
-                               const char *indent) {
+SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
+                                const char *indent) {
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
     free(s->lvalues[i]);
@@ -28546,7 +28981,16 @@ SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, 
     }
 }
 
-// >>sums
+// >>emit/team.c ---------------------------------------------------------------------------------------------
+
+// Sums of gradients that elements share.
+//
+//   The elements that add to one place are a sum. A team of threads makes a sum, or a part of one, each thread over every
+//   so-many-th element; then the team adds up its threads in groupshared memory, in a fixed order, and one thread hands the
+//   result on. A sum in one part is added to the gradient as it is; parts are added atomically, or left in memory for
+//   a second pass, which sums them as this one sums elements.
+//
+// Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
 
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
@@ -28726,7 +29170,8 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
 
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
-// The text of a kernel: loads, one call, stores. User code is imported, never pasted.
+// The text of a kernel, put together of what the other files of this room write: imports, parameter block, entry point,
+// and per thread loads, calls and stores. User code is imported, never pasted.
 //
 // What was tried, GB/s on an NVIDIA H200 under Vulkan. Hand-written kernels, 2^26 floats:
 //   one float a thread, groups of 32                      630
@@ -28756,326 +29201,6 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
 // (groups of 128 and 512, and 8 floats: double with 4 a thread, odd sizes with 1). Halves and bytes go as uint4, 8 and 16 a
 // thread.
 
-// >>the body
-
-// The number of the current element in the call, as an expression.
-SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
-    if (s->key->reordered) {
-        for (uint32_t d = 0; d < s->key->rank; d++)
-            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
-        return;
-    }
-    if (s->key->rank == 0) spyi_text_add(out, "0");
-    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
-    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
-}
-
-// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
-static void spyi_emit_groups(spyi_emit_state *s) {
-    const spyi_bound *b = s->bound;
-    spyi_text *body = &s->body;
-    uint32_t group[SPY_MAX_RANK], members = 1;
-    spyi_call_group(b, group);
-    for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
-    if (b->options.threads[1] * b->options.threads[2] > 1)
-        spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
-                      s->key->folded ? "(spy_group.y * (spyi_block._row / %u) + spy_group.x)" : "spy_group.x",
-                      s->out->group_size);
-    else
-        spyi_text_add(body, "    uint spy_l = %s;\n",
-                      s->key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x");
-    spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
-    for (uint32_t d = b->rank; d-- > 0;) {
-        spyi_text_add(body, "    uint spy_n%u = (uint(spyi_block._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
-                      group[d]);
-        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
-                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
-                      group[d], group[d]);
-        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
-    }
-    spyi_text_add(body, "    if (spy_g >= spy_n0");
-    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi_block._shape[%u]", d, d);
-    spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
-    for (uint32_t d = 1; d < b->rank; d++)
-        spyi_text_add(body, "    spy_i = spy_i * uint(spyi_block._shape[%u]) + uint(spy_c%u);\n", d, d);
-}
-
-SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
-    const spyi_variant_key *key = s->key;
-    spyi_text *body = &s->body;
-    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
-    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
-    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
-        spyi_text_add(
-            body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> spyi_block._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, own, index, d);
-    }
-    spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
-                  key->rank > 1 ? "spy_rest" : "spy_i");
-}
-
-// Those of the thread's next element; behind the end, of the last one again.
-static void spyi_emit_next_coordinates(spyi_emit_state *s) {
-    const spyi_variant_key *key = s->key;
-    spyi_text *body = &s->body;
-    const char *index = key->index64 ? "int64_t" : "int";
-    uint32_t last = key->rank - 1u;
-    for (uint32_t d = 0; d <= last; d++)
-        spyi_text_add(body, "    %s spy_c%u_%u = spy_c%u_%u;\n", index, d, s->element, d, s->element - 1);
-    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi_block._size%u)) {\n", s->element, last,
-                  s->element, index, last);
-    for (uint32_t d = last; d > 1; d--)
-        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi_block._size%u)) {\n", d,
-                      s->element, d - 1, s->element, index, d - 1);
-    spyi_text_add(body, "        spy_c1_%u = 0;\n        ++spy_c0_%u;\n    ", s->element, s->element);
-    for (uint32_t d = last; d > 1; d--) spyi_text_add(body, "}");
-    spyi_text_add(body, "}\n");
-}
-
-// Coordinates and places of all of a thread's elements.
-static void spyi_emit_crossing(spyi_emit_state *s) {
-    for (s->element = 0; s->element < s->key->width; s->element++) {
-        snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
-        if (s->element) spyi_emit_next_coordinates(s);
-        else spyi_emit_coordinates(s);
-        spyi_emit_offsets(s, false);
-    }
-    s->element = 0;
-    s->suffix[0] = 0;
-}
-
-// Where each strided leaf's element is, from the coordinates.
-SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
-    const spyi_variant_key *key = s->key;
-    const spyi_bound *b = s->bound;
-    spyi_text *body = &s->body;
-    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        uint32_t walk = spyi_walk_of(s, i);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
-        if (key->team && (spyi_is_skipped(s, i) || spyi_is_summed(s, i) != summed)) continue;
-        spyi_text_add(body, "    %s %s_at%s = ", index, s->names[i], own);
-        bool first = true;
-        for (uint32_t d = 0; d < key->rank; d++) {
-            bool innermost = d + 1u == key->rank;
-            if (innermost && walk == SPYI_WALK_STILL) continue;
-            spyi_text_add(body, first ? "" : " + ");
-            first = false;
-            if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
-        }
-        spyi_text_add(body, first ? "0;\n" : ";\n");
-    }
-}
-
-// A dispatch: its ids when groups had to be folded, and the end of its threads.
-static void spyi_emit_threads(spyi_emit_state *s) {
-    const uint32_t *threads = s->bound->options.threads;
-    if (s->key->folded)
-        spyi_text_add(
-            &s->body,
-            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi_block._groups[0], spy_gy = "
-            "spyi_block._groups[1];\n"
-            "    if (spy_g >= spy_gx * spy_gy * spyi_block._groups[2]) return;\n"
-            "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
-            "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
-            s->max_groups, threads[0], threads[1], threads[2]);
-    if (s->bound->guarded)
-        spyi_text_add(&s->body,
-                      "    if (spy_thread.x >= spyi_block._threads[0] || spy_thread.y >= spyi_block._threads[1] || "
-                      "spy_thread.z >= spyi_block._threads[2]) return;\n");
-}
-
-static void spyi_emit_index(spyi_emit_state *s) {
-    const spyi_variant_key *key = s->key;
-    spyi_text *body = &s->body;
-    if (s->bound->dispatch) spyi_emit_threads(s);
-    else if (key->rank == 0 &&
-             s->out->group_size > 1) // the caller's group; its other threads have nothing to do
-        spyi_text_add(body, "    if (any(spy_thread != 0)) return;\n");
-    if (key->rank == 0) return;
-    if (key->grouped) {
-        spyi_emit_groups(s);
-        spyi_emit_offsets(s, false);
-        return;
-    }
-    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
-    if (key->width > 1) {
-        spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
-                      key->width);
-    } else if (key->unroll > 1) {
-        uint32_t group = s->out->group_size;
-        spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
-                      thread, group, group * key->unroll, group);
-        spyi_text_add(body,
-                      "    if (spy_i_0 >= spyi_block._count) return;\n    uint spy_last = spyi_block._count - 1;\n");
-        for (uint32_t k = 1; k < key->unroll; k++)
-            spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
-        return; // flat: no coordinates
-    } else {
-        spyi_text_add(body, "    uint spy_i = %s;\n", thread);
-    }
-    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
-    if (!spyi_needs_coordinates(s) || key->crosses) return;
-    spyi_emit_coordinates(s);
-    spyi_emit_offsets(s, false);
-}
-
-// The variable of a part of a DifferentialPair: "p" or "d". The pair's number in the node list makes it the only one.
-static void spyi_spell_part(const spyi_emit_state *s, uint32_t pair_index, const spyi_node *part,
-                            spyi_text *out) {
-    spyi_text_add(out, "spyi_pair_%u_%s%s", pair_index, part->name, s->suffix);
-}
-
-// The expression for a field of `parent`: a member, or a variable of its own when the parent is a DifferentialPair.
-static void spyi_spell_child(const spyi_emit_state *s, uint32_t parent_index, const char *parent,
-                             uint32_t child, spyi_text *out) {
-    const spyi_node *nodes = s->bound->nodes;
-    if (spyi_type_is_pair(nodes[parent_index].type)) spyi_spell_part(s, parent_index, &nodes[child], out);
-    else spyi_spell_field(parent, &nodes[child], out);
-}
-
-// Gives each leaf below a parameter the name of its variable. `declares`: declares the variables of the parts of pairs,
-// and with `top` the parameter's own, unless their loads or spyi_emit_pairs() do.
-static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
-                                bool declares, const char *indent) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
-    if (top && declares && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
-        s->fresh[node->leaf] = true;
-    else if (top && declares && !pair)
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
-    if (node->leaf >= 0) {
-        free(s->lvalues[node->leaf]);
-        s->lvalues[node->leaf] = spyi_strdup(lvalue);
-        return;
-    }
-    for (uint32_t i = 0; i < node->count; i++) {
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, lvalue, node->first + i, &field);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), pair, declares, indent);
-        spyi_text_free(&field);
-    }
-}
-
-// The DifferentialPairs of a parameter that goes in are made of their parts, inner ones first. `top`: a variable of its
-// own, which is declared here if it is a pair.
-static void spyi_emit_pairs(spyi_emit_state *s, uint32_t node_index, const char *name, bool top) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    bool pair = spyi_type_is_pair(node->type);
-    for (uint32_t i = 0; i < node->count; i++) {
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, name, node->first + i, &field);
-        spyi_emit_pairs(s, node->first + i, spyi_text_str(&field), pair);
-        spyi_text_free(&field);
-    }
-    if (!pair || !(top || node->in)) return;
-    spyi_text_add(&s->body, "    %s%s%s", top ? spyi_spell(node->type) : "", top ? " " : "", name);
-    for (uint32_t i = 0; i < node->count && node->in; i++) {
-        spyi_text_add(&s->body, i ? ", " : " = diffPair(");
-        spyi_spell_part(s, node_index, &s->bound->nodes[node->first + i], &s->body);
-    }
-    spyi_text_add(&s->body, node->in ? ");\n" : ";\n");
-}
-
-// Those of a parameter that comes back are taken apart. `declares`: the variables of the parts are declared, too.
-static void spyi_emit_parts(spyi_emit_state *s, uint32_t node_index, const char *name, bool declares,
-                            const char *indent) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    for (uint32_t i = 0; i < node->count; i++) {
-        const spyi_node *part = &s->bound->nodes[node->first + i];
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, name, node->first + i, &field);
-        if (spyi_type_is_pair(node->type))
-            spyi_text_add(&s->body, "%s%s%s%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
-                          declares ? " " : "", spyi_text_str(&field), name, part->name);
-        spyi_emit_parts(s, node->first + i, spyi_text_str(&field), declares, indent);
-        spyi_text_free(&field);
-    }
-}
-
-// The arguments of the call for the current element; declares variables for those that need one and loads them.
-static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
-    const spyi_bound *b = s->bound;
-    if (b->mode) {
-        spyi_emit_gradient_arguments(s, arguments);
-        return;
-    }
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        const spyi_node *node = &b->nodes[p];
-        bool instance =
-            p == 0 && b->signature.callee == SPYI_CALLEE_METHOD; // stands before the method's name
-        if (arguments->size) spyi_text_add(arguments, ", ");
-        if (!instance && node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments))
-            continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, true, "    ");
-        if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        if (!spyi_type_holds_pair(b->nodes[p].type)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_pairs(s, p, spyi_text_str(&name), true);
-        spyi_text_free(&name);
-    }
-}
-
-// The call for the current element, and its stores.
-SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
-                            const char *indent) {
-    const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count && !b->mode;
-         p++) { // outputs go back from this element's variables
-        if (!b->nodes[p].out) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, false, indent);
-        spyi_text_free(&name);
-    }
-    if (b->call_info && b->rank) {
-        uint32_t group[SPY_MAX_RANK];
-        spyi_text_add(&s->body, "%sspyi_set_call(", indent);
-        spyi_element_text(s, &s->body);
-        spyi_text_add(&s->body,
-                      spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n" : ", spyi_block._shape);\n");
-    }
-    if (b->mode) {
-        spyi_emit_gradient_call(s, arguments, indent);
-        return;
-    }
-    spyi_text_add(&s->body, "%s", indent);
-    if (b->has_result) {
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "r_result%s", s->suffix);
-        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), true, false, indent);
-        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
-    spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
-    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
-        bool is_result = p == b->param_count;
-        if (!b->nodes[p].out || !spyi_type_holds_pair(b->nodes[p].type)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
-                      s->suffix);
-        spyi_emit_parts(s, p, spyi_text_str(&name), is_result, indent);
-        spyi_text_free(&name);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
-}
-
 #define SPYI_MOST_ELEMENTS 16
 
 static void spyi_emit_body(spyi_emit_state *s, const char *function) {
@@ -29087,9 +29212,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         spyi_emit_team_body(s);
         return;
     }
-    spyi_emit_index(s);
-    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
-    if (s->key->crosses) spyi_emit_crossing(s);
+    spyi_emit_prologue(s);
     spyi_emit_thread_loads(s);
     // All loads first, so that they are under way together; then each call with its stores.
     for (s->element = 0; s->element < elements; s->element++) {
@@ -29110,8 +29233,6 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     s->suffix[0] = 0;
     spyi_emit_thread_stores(s);
 }
-
-// >>the whole
 
 // Our names in the kernel begin with these; a function that is called so would be hidden by them.
 static bool spyi_is_hidden(const char *function) {
@@ -29154,7 +29275,6 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_emitted *out = s->out;
     const char *spelling = s->bound->signature.spelling;
     bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
-    const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "spyi_called" : spelling);
@@ -29163,16 +29283,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->path->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
-    spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
-                  "SV_DispatchThreadID",
-                  threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
-                  threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
-    if (s->bound->dispatch)
-        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
-                               "uint spy_in_group : SV_GroupIndex");
-    else if (threads[1] * threads[2] > 1 || key->team)
-        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
+    spyi_emit_entry_head(s, &kernel);
     if (out->block_size && (out->block_by_address || !s->path->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
@@ -29220,30 +29331,6 @@ static bool spyi_call_prints(const spy_function *function, const spyi_bound *bou
     if (!function->object.device->printer) return false;
     return spyi_unit_imports(function->module->unit, "slangpy_print") ||
            (prelude && strstr(prelude, "print"));
-}
-
-SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
-    const spyi_options *o = &bound->options;
-    uint32_t rank = o->group.rank;
-    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
-    if (rank) {
-        for (uint32_t d = 0; d < rank; d++) group[bound->rank - rank + d] = (uint32_t)o->group.dims[d];
-        return bound->rank > 0;
-    }
-    if (o->threads[1] * o->threads[2] <= 1) return false;
-    for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
-    return bound->rank > 0;
-}
-
-SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
-    const uint32_t *threads = bound->options.threads;
-    if (threads[0]) return threads[0] * threads[1] * threads[2];
-    if (rank == 0) return 1;
-    return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
-}
-
-SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits) {
-    return limits->info.max_group_count < 65535 ? limits->info.max_group_count : 65535;
 }
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
