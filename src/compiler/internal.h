@@ -254,15 +254,6 @@ SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, sp
 // Whether it is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
 SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // T[]
-// Bytes of a variable of that layout in CUDA code.
-SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Where an entry point's parameters lie, asked for one after another; all zero before the first.
-typedef struct spyi_sl_cuda_params {
-    size_t end;
-    bool moved; // an unsized array came before
-} spyi_sl_cuda_params;
-SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param,
-                                  spyi_sl_cuda_params *params);
 // Has types that only a link completes known as without layout, before libslang is asked for one.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
@@ -282,7 +273,7 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
 
-// >>inputs.c
+// >>inputs.c and input_walk.c
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
@@ -295,103 +286,6 @@ typedef struct spyi_sl_binding {
 // All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
-
-// >>SPIR-V: the operations that remap.c, saved.c, additions.c and sparse.c know
-enum {
-    SPYI_OP_NAME = 5,
-    SPYI_OP_EXT_INST = 12,
-    SPYI_OP_CAPABILITY = 17,
-    SPYI_OP_TYPE_INT = 21,
-    SPYI_OP_TYPE_FLOAT = 22,
-    SPYI_OP_TYPE_VECTOR = 23,
-    SPYI_OP_TYPE_MATRIX = 24,
-    SPYI_OP_TYPE_IMAGE = 25,
-    SPYI_OP_TYPE_ARRAY = 28,
-    SPYI_OP_TYPE_RUNTIME_ARRAY = 29,
-    SPYI_OP_TYPE_STRUCT = 30,
-    SPYI_OP_TYPE_POINTER = 32,
-    SPYI_OP_CONSTANT = 43,
-    SPYI_OP_CONSTANT_COMPOSITE = 44,
-    SPYI_OP_CONSTANT_NULL = 46,
-    SPYI_OP_FUNCTION = 54,
-    SPYI_OP_PARAMETER = 55,
-    SPYI_OP_FUNCTION_END = 56,
-    SPYI_OP_CALL = 57,
-    SPYI_OP_VARIABLE = 59,
-    SPYI_OP_TEXEL_POINTER = 60,
-    SPYI_OP_LOAD = 61,
-    SPYI_OP_STORE = 62,
-    SPYI_OP_COPY_MEMORY = 63,
-    SPYI_OP_ACCESS_CHAIN = 65,
-    SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
-    SPYI_OP_DECORATE = 71,
-    SPYI_OP_MEMBER_DECORATE = 72,
-    SPYI_OP_SHUFFLE = 79,
-    SPYI_OP_CONSTRUCT = 80,
-    SPYI_OP_EXTRACT = 81,
-    SPYI_OP_INSERT = 82,
-    SPYI_OP_COPY_OBJECT = 83,
-    SPYI_OP_ADD = 129,
-    SPYI_OP_PHI = 245,
-    SPYI_OP_LABEL = 248,
-    SPYI_OP_BRANCH = 249,
-    SPYI_OP_SWITCH = 251,
-    SPYI_OP_RETURN = 254,
-    SPYI_OP_COPY_LOGICAL = 400
-};
-
-// Whether words are SPIR-V whose ids, all below words[3], can be kept in a table.
-static inline bool spyi_spirv_is_known(const uint32_t *words, size_t count) {
-    return count >= 5 && words[0] == 0x07230203u && words[3] <= count * 4;
-}
-
-static inline bool spyi_spirv_is_chain(uint32_t op) {
-    return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
-}
-
-// The words of the instruction at word `at`; 0: the code is not whole.
-static inline size_t spyi_spirv_length(const uint32_t *words, size_t count, size_t at) {
-    size_t length = words[at] >> 16;
-    return length <= count - at ? length : 0;
-}
-
-// >>remap.c
-
-// Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
-// The code may grow by SPYI_CODE_ROOM words.
-enum { SPYI_CODE_ROOM = 8 };
-SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
-                             const spyi_sl_binding *bindings, spyi_text *messages);
-
-// >>text.c
-
-// The same for CUDA text: nothing has to be numbered anew there.
-SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
-                                 spyi_text *messages);
-
-// >>saved.c
-
-// Puts the indices right by which the code finds what it saved of nested loops for the derivative. False: they may be wrong, and
-// the code is as it was. `words` may become another block, with space for `room` words behind its end.
-SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room);
-// The same for CUDA text.
-SPYI_FN bool spyi_code_order_saved_text(char *body);
-
-// >>additions.c
-
-// Whether SPIR-V has functions that Slang made as backward derivatives, with their names.
-SPYI_FN bool spyi_code_is_derivative(const uint32_t *words, size_t count);
-
-// Makes additions of the stores by which a derivative gathers the gradients of an array's elements. False: they may be wrong, and the
-// code is as it was. `words` may become another block, with space for `room` words behind its end. The structs have their names.
-SPYI_FN bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room);
-// The same for CUDA text of `size` bytes with its NUL, which begins with `prelude` bytes that are no part of it.
-SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
-
-// >>sparse.c
-
-// Sums of arrays of which one has one element become sums of that element. In place, as it makes SPIR-V shorter.
-SPYI_FN void spyi_code_sparse_sums(uint32_t *words, size_t *count);
 
 // >>entry.c
 // As spyi_unit_is_cuda_kernel(), within a task.

@@ -1,9 +1,9 @@
 // Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
 // without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
 // that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
-#include "compiler/internal.h"
+#include "compiler/target.h"
 
-enum { // of the SPIR-V enumerants; operations: internal.h
+enum { // of the SPIR-V enumerants; operations: target.h
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
@@ -21,12 +21,12 @@ enum { // of the SPIR-V enumerants; operations: internal.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding; // UINT32_MAX: not decorated so
-    uint32_t storage;      // class, of variables; UINT32_MAX: is none
-    uint32_t type;         // of variables and pointers: what they lead to; of arrays: the element
-    uint32_t value;        // of constants
-    uint32_t number;       // new binding
-    uint32_t image;        // of image types: where in the code
+    uint32_t set, binding;       // UINT32_MAX: not decorated so
+    uint32_t storage;            // class, of variables; UINT32_MAX: is none
+    uint32_t type;               // of variables and pointers: what they lead to; of arrays: the element
+    uint32_t value;              // of constants
+    uint32_t number;             // new binding
+    uint32_t image;              // of image types: where in the code
     uint32_t function, position; // of parameters
 } spyi_code_id;
 
@@ -43,7 +43,7 @@ typedef struct spyi_code_scan {
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
     uint32_t function, parameters; // the one that is being read, and its parameters so far
-    bool failed; // out of memory
+    bool failed;                   // out of memory
 } spyi_code_scan;
 
 static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
