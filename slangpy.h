@@ -8239,10 +8239,10 @@ struct spyi_sl_module_table {
     X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
     X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 
-// >>compiler/internal.h -------------------------------------------------------------------------------------
+// >>compiler/library.h --------------------------------------------------------------------------------------
 
-// What the files of this room share: the opened library, the thread that calls it, compilers, units and their live sessions.
-// What takes a spyi_sl_live runs on the worker's thread, within spyi_sl_run() or spyi_sl_ask().
+// What calls libslang: the opened library, the thread that calls it, and its messages. What takes a spyi_sl_live runs on the
+// worker's thread, within spyi_sl_run() or spyi_sl_ask().
 
 // >>library.c: one opened library a process
 
@@ -8318,7 +8318,11 @@ typedef struct spyi_sl_sources {
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
                                  spyi_text *out);
 
-// >>session.c
+// >>compiler/session.h --------------------------------------------------------------------------------------
+
+// Compilers, units and their live sessions: what they are, and what the files that make and load them share.
+
+// >>compilers, units and sessions
 
 typedef struct spyi_sl_known { // our type of a Slang type
     spyi_sl_type *slang;
@@ -8428,6 +8432,17 @@ struct spyi_unit {
     spyi_sl_live *live; // never NULL after a successful load
 };
 
+#define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
+
+// >>compiler.c
+
+SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c,
+                                       spyi_text *error); // opens the library, if it is not yet
+SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count);
+SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
+
+// >>session.c
+
 // The unit's session, replaced by a fresh one when it has grown, has failed or is a lost worker's. `kib`: what the coming query
 // will leave in it. NULL: there is none.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
@@ -8435,7 +8450,19 @@ SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // on its worker's thread
 // loadModuleFromSourceString(), which the caller of the task may leave. NULL: it does not compile.
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
-#define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
+// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
+SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
+                                        spyi_text *messages);
+SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
+// Keeps what the unit's session has loaded; of the embedded modules what the compiler has not yet.
+SPYI_FN bool spyi_sl_store(spyi_unit *unit);
+SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session);
+SPYI_FN void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count);
+
+// >>session_files.c
+
+SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *compiler,
+                                spyi_sl_loading *loading);
 
 // >>source.c: where text comes from
 
@@ -8471,13 +8498,18 @@ SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
 // Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
 
+// >>compiler/internal.h -------------------------------------------------------------------------------------
+
+// What the files of this room share beyond sessions: Slang's types and functions as ours, shader parameters, entry points, and
+// questions that are asked by compiling a text.
+
 // >>code.c
 
 // "Type : IInterface" or "Type : IInterface = id" as a part of programs; NULL: `messages` says why.
 SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
                                                spyi_text *messages);
 
-// >>reflect.c
+// >>reflect_name.c, reflect_type.c and reflect_function.c
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
@@ -8564,6 +8596,7 @@ enum { SPYI_MOST_INDICES = 24 }; // of a value that is saved of nested loops
 
 // >>SPIR-V: the operations that the files know
 enum {
+    SPYI_OP_SOURCE = 3,
     SPYI_OP_NAME = 5,
     SPYI_OP_EXT_INST = 12,
     SPYI_OP_CAPABILITY = 17,
@@ -8615,10 +8648,46 @@ static inline bool spyi_spirv_is_chain(uint32_t op) {
     return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
 }
 
-// The words of the instruction at word `at`; 0: the code is not whole.
-static inline size_t spyi_spirv_length(const uint32_t *words, size_t count, size_t at) {
-    size_t length = words[at] >> 16;
-    return length <= count - at ? length : 0;
+// One instruction after another:
+//     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
+typedef struct spyi_spirv_at {
+    const uint32_t *words, *w; // w: the instruction
+    size_t count, at;          // at: word number of the instruction
+    size_t length;             // its words
+    uint32_t op;
+    bool broken; // the code is not whole: the loop has ended early
+} spyi_spirv_at;
+
+// The instructions from word `begin` to word `end`.
+static inline spyi_spirv_at spyi_spirv_from(const uint32_t *words, size_t begin, size_t end) {
+    spyi_spirv_at i;
+    memset(&i, 0, sizeof i);
+    i.words = words;
+    i.count = end;
+    i.at = begin;
+    return i;
+}
+
+static inline spyi_spirv_at spyi_spirv_first(const uint32_t *words, size_t count) {
+    return spyi_spirv_from(words, 5, count); // behind the header
+}
+
+static inline bool spyi_spirv_next(spyi_spirv_at *i) {
+    i->at += i->length;
+    if (i->at >= i->count) return false;
+    i->w = i->words + i->at;
+    i->length = i->w[0] >> 16;
+    i->op = i->w[0] & 0xffffu;
+    i->broken = i->length == 0 || i->length > i->count - i->at;
+    return !i->broken;
+}
+
+// The operation of the instruction at word `at`, and its word number `n`; `at` 0 is no instruction.
+static inline uint32_t spyi_spirv_op(const uint32_t *words, uint32_t at) {
+    return at ? words[at] & 0xffffu : 0;
+}
+static inline uint32_t spyi_spirv_word(const uint32_t *words, uint32_t at, uint32_t n) {
+    return n < words[at] >> 16 ? words[at + n] : 0;
 }
 
 // >>target_spirv_names.c
@@ -10839,64 +10908,86 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
     return SPY_OK;
 }
 
-// >>compiler/session.c --------------------------------------------------------------------------------------
+// >>compiler/compiler.c -------------------------------------------------------------------------------------
 
-// Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all
-// of it in serialized form, and replacing the session by a fresh one before it grows (libslang never frees a
-// module).
+// Compilers: what all units of a device share, and the library that the first unit opens.
 
-// >>small helpers
-
-static char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
+SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
     char **copy = (char **)spyi_calloc(count ? count : 1, sizeof *copy);
     for (size_t i = 0; copy && i < count; ++i) copy[i] = spyi_strdup(strings[i] ? strings[i] : "");
     return copy;
 }
 
-static void spyi_sl_free_strings(char **strings, size_t count) {
+SPYI_FN void spyi_sl_free_strings(char **strings, size_t count) {
     for (size_t i = 0; strings && i < count; ++i) free(strings[i]);
     free(strings);
 }
 
-// The folder of a path, without its last slash; "." when it has none.
-static void spyi_sl_folder(const char *path, spyi_text *out) {
-    const char *end = NULL;
-    for (const char *p = path; *p; ++p)
-        if (*p == '/' || *p == '\\') end = p;
-    if (!end) spyi_text_add(out, ".");
-    else if (end == path) spyi_text_add(out, "/");
-    else spyi_text_add_n(out, path, (size_t)(end - path));
+spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
+    uint32_t failed = spyi_failed_allocations();
+    spyi_compiler *c = (spyi_compiler *)spyi_calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->ctx = ctx;
+    c->types = types;
+    c->target = desc->target;
+    c->library_path = spyi_strdup(desc->library_path);
+    c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
+    c->include_path_count = c->include_paths ? desc->include_path_count : 0;
+    c->embedded = desc->embedded;
+    c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
+    c->hook = desc->files;
+    c->print = desc->print;
+    if (desc->bounds_record)
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
+                 (unsigned long long)desc->bounds_record);
+    if (spyi_failed_allocations() != failed) {
+        spyi_compiler_destroy(c);
+        return NULL;
+    }
+    return c;
 }
 
-// A name that `import` accepts: "my-shader.v2" becomes my_shader_v2.
-static char *spyi_sl_module_name(const char *name, const char *path) {
-    spyi_text text = { NULL, 0, 0 };
-    if (!name && path) {
-        name = path;
-        for (const char *p = path; *p; ++p)
-            if (*p == '/' || *p == '\\') name = p + 1;
-        const char *dot = strrchr(name, '.');
-        spyi_text_add_n(&text, name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
-    } else {
-        spyi_text_add(&text, "%s", name && *name ? name : "module");
-    }
-    if (!text.size || (text.data[0] >= '0' && text.data[0] <= '9')) {
-        spyi_text with = { NULL, 0, 0 };
-        spyi_text_add(&with, "_%s", spyi_text_str(&text));
-        spyi_text_free(&text);
-        text = with;
-    }
-    for (char *p = text.data; p && *p; ++p) {
-        bool word =
-            (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
-        if (!word) *p = '_';
-    }
-    char *result = spyi_strdup(text.data); // NULL: out of memory
-    spyi_text_free(&text);
-    return result;
+void spyi_compiler_destroy(spyi_compiler *compiler) {
+    if (!compiler) return;
+    if (compiler->library) spyi_sl_release();
+    spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
+    free(compiler->library_path);
+    free(compiler);
 }
 
-// >>files that Slang asks for: the disk's, and the embedded modules in a folder of their own
+uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
+    return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
+    const spyi_sl_library *library = NULL;
+    spyi_global_lock();
+    bool ready = c->library != NULL;
+    spyi_global_unlock();
+    if (ready) return SPY_OK;
+    spyi_step(c->ctx, "load compiler", false);
+    spy_status status = spyi_sl_acquire(c->library_path, &library, error);
+    spyi_step(c->ctx, "load compiler", true);
+    if (status != SPY_OK) return status;
+    spyi_global_lock();
+    ready = c->library != NULL;
+    c->library = library;
+    spyi_global_unlock();
+    if (ready) { // another thread has done it meanwhile
+        spyi_sl_release();
+        return SPY_OK;
+    }
+    spyi_atomic_add(&c->loads, 1);
+    spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
+    return SPY_OK;
+}
+
+// >>compiler/session_files.c --------------------------------------------------------------------------------
+
+// The file system that a session sees: files of the disk or of the program's hook, and the library's own modules in a folder
+// of their own.
 
 static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
     static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
@@ -10915,8 +11006,6 @@ static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
     (void)self;
     return 1;
 }
-
-static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
 
 // libslang reads the stored form of a module in one of two states. After an error it refuses each module that this one imports,
 // and then throws where nothing can catch it (`import typo; import slangpy_diff;`). So what it imports is loaded first.
@@ -11004,7 +11093,27 @@ static const spyi_sl_files_table spyi_sl_files_functions = {
     spyi_sl_files_query, spyi_sl_files_count, spyi_sl_files_count, spyi_sl_files_cast, spyi_sl_files_load,
 };
 
-// >>sessions
+SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *compiler,
+                                spyi_sl_loading *loading) {
+    files->object.v = &spyi_sl_files_functions;
+    files->compiler = compiler;
+    files->loading = loading;
+}
+
+// >>compiler/session.c --------------------------------------------------------------------------------------
+
+// Sessions: the modules that a unit loads, kept in serialized form, and a fresh session made of them before the old one grows
+// (libslang never frees a module).
+
+// The folder of a path, without its last slash; "." when it has none.
+static void spyi_sl_folder(const char *path, spyi_text *out) {
+    const char *end = NULL;
+    for (const char *p = path; *p; ++p)
+        if (*p == '/' || *p == '\\') end = p;
+    if (!end) spyi_text_add(out, ".");
+    else if (end == path) spyi_text_add(out, "/");
+    else spyi_text_add_n(out, path, (size_t)(end - path));
+}
 
 static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_source_files *files) {
     spyi_compiler *c = unit->compiler;
@@ -11083,7 +11192,7 @@ void spyi_sl_live_free(spyi_sl_live *live) {
     free(live);
 }
 
-static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module) {
+SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module) {
     spyi_sl_int count = session->v->getLoadedModuleCount(session);
     for (spyi_sl_int i = 0; i < count; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, i);
@@ -11132,7 +11241,7 @@ static void spyi_sl_stored_clear(spyi_sl_stored *stored) {
     memset(stored, 0, sizeof *stored);
 }
 
-static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
+SPYI_FN void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     for (size_t i = 0; i < count; ++i) spyi_sl_stored_clear(&stored[i]);
     free(stored);
 }
@@ -11155,7 +11264,7 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 }
 
 // The next sessions get the embedded modules that this one has compiled in serialized form.
-static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
+SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
         if (compiler->embedded_stored[i].data ||
@@ -11169,7 +11278,7 @@ static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *sess
 
 // Keep the modules that came with the unit, not what kernels have added since. Done at once, because a session may be lost
 // without warning. Serializing takes a twentieth of the time of loading.
-static bool spyi_sl_store(spyi_unit *unit) {
+SPYI_FN bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
     spyi_sl_stored *stored = (spyi_sl_stored *)spyi_calloc(unit->module_count + 1, sizeof *stored);
@@ -11245,16 +11354,14 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
 }
 
 // A session with the unit's modules: from `content`, or from what is stored when that is NULL.
-static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
-                                       spyi_text *messages) {
+SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
+                                        spyi_text *messages) {
     uint32_t failed = spyi_failed_allocations();
     spyi_sl_live *live = (spyi_sl_live *)spyi_calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
     if (!live) return NULL;
     spyi_sl_live_opened(live);
-    live->files.object.v = &spyi_sl_files_functions;
-    live->files.compiler = unit->compiler;
-    live->files.loading = loading;
+    spyi_sl_files_open(&live->files, unit->compiler, loading);
     live->files.session = live->session = spyi_sl_open_session(unit, &live->files);
     live->links = (spyi_sl_component **)spyi_calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
     if (!live->session || !live->links) {
@@ -11321,70 +11428,37 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
     return unit->live;
 }
 
-// >>compilers
+// >>compiler/unit.c -----------------------------------------------------------------------------------------
 
-spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
-    uint32_t failed = spyi_failed_allocations();
-    spyi_compiler *c = (spyi_compiler *)spyi_calloc(1, sizeof *c);
-    if (!c) return NULL;
-    c->ctx = ctx;
-    c->types = types;
-    c->target = desc->target;
-    c->library_path = spyi_strdup(desc->library_path);
-    c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
-    c->include_path_count = c->include_paths ? desc->include_path_count : 0;
-    c->embedded = desc->embedded;
-    c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
-    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
-    c->hook = desc->files;
-    c->print = desc->print;
-    if (desc->bounds_record)
-        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
-                 (unsigned long long)desc->bounds_record);
-    if (spyi_failed_allocations() != failed) {
-        spyi_compiler_destroy(c);
-        return NULL;
+// Units: a module's text or file, and what it was made with; loaded, made again and released.
+
+// A name that `import` accepts: "my-shader.v2" becomes my_shader_v2.
+static char *spyi_sl_module_name(const char *name, const char *path) {
+    spyi_text text = { NULL, 0, 0 };
+    if (!name && path) {
+        name = path;
+        for (const char *p = path; *p; ++p)
+            if (*p == '/' || *p == '\\') name = p + 1;
+        const char *dot = strrchr(name, '.');
+        spyi_text_add_n(&text, name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+    } else {
+        spyi_text_add(&text, "%s", name && *name ? name : "module");
     }
-    return c;
-}
-
-void spyi_compiler_destroy(spyi_compiler *compiler) {
-    if (!compiler) return;
-    if (compiler->library) spyi_sl_release();
-    spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
-    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
-    free(compiler->library_path);
-    free(compiler);
-}
-
-uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
-    return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
-}
-
-static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
-    const spyi_sl_library *library = NULL;
-    spyi_global_lock();
-    bool ready = c->library != NULL;
-    spyi_global_unlock();
-    if (ready) return SPY_OK;
-    spyi_step(c->ctx, "load compiler", false);
-    spy_status status = spyi_sl_acquire(c->library_path, &library, error);
-    spyi_step(c->ctx, "load compiler", true);
-    if (status != SPY_OK) return status;
-    spyi_global_lock();
-    ready = c->library != NULL;
-    c->library = library;
-    spyi_global_unlock();
-    if (ready) { // another thread has done it meanwhile
-        spyi_sl_release();
-        return SPY_OK;
+    if (!text.size || (text.data[0] >= '0' && text.data[0] <= '9')) {
+        spyi_text with = { NULL, 0, 0 };
+        spyi_text_add(&with, "_%s", spyi_text_str(&text));
+        spyi_text_free(&text);
+        text = with;
     }
-    spyi_atomic_add(&c->loads, 1);
-    spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
-    return SPY_OK;
+    for (char *p = text.data; p && *p; ++p) {
+        bool word =
+            (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+        if (!word) *p = '_';
+    }
+    char *result = spyi_strdup(text.data); // NULL: out of memory
+    spyi_text_free(&text);
+    return result;
 }
-
-// >>units
 
 // The names of the modules that came with the unit: later ones come with kernels, and are none of its own.
 static void spyi_sl_note_imports(spyi_unit *unit) {
@@ -11633,11 +11707,9 @@ uint32_t spyi_unit_serial(const spyi_unit *unit) {
     return unit->serial;
 }
 
-// >>compiler/reflect.c --------------------------------------------------------------------------------------
+// >>compiler/reflect_name.c ---------------------------------------------------------------------------------
 
-// Slang's reflection in our terms: names made safe, Slang types to ours and back, functions to signatures.
-
-// >>names
+// Names of Slang's types and functions: which of them libslang can be asked for, and their parts.
 
 // libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also
 // takes the first of two words and drops the rest. Observed with 2026.12 and 2026.14.1.
@@ -11714,7 +11786,9 @@ void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out) {
     spyi_sl_blob_free(&blob);
 }
 
-// >>types
+// >>compiler/reflect_type.c ---------------------------------------------------------------------------------
+
+// Slang's types as ours and back.
 
 spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     if (!spyi_sl_name_is_safe(name)) return NULL;
@@ -12078,7 +12152,9 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
     return type;
 }
 
-// >>functions
+// >>compiler/reflect_function.c -----------------------------------------------------------------------------
+
+// Slang's functions as signatures: what a name stands for, its overloads, their parameters and results.
 
 uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
     if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return 1;
@@ -13440,7 +13516,7 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
 
 // >>compiler/declare.h --------------------------------------------------------------------------------------
 
-// What declare_type.c and declare.c share: the tree's memory, and what is at hand while a tree is built.
+// What the files that build a tree of declarations share: the tree's memory, and what is at hand while it is built.
 
 typedef struct spyi_sl_block {
     struct spyi_sl_block *next;
@@ -13513,6 +13589,55 @@ SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out);
 
 // document.c: the doc comment above line `number` (from 1) of a file; "" when there is none.
 SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t number);
+
+typedef struct spyi_sl_nodes {
+    spy_decl *items;
+    uint32_t count, capacity;
+} spyi_sl_nodes;
+
+// Where a walk is: what the nodes that it finds are children of.
+typedef struct spyi_sl_scope {
+    spy_decl_kind kind;
+    const char *path;      // "" at the root
+    const spyi_type *type; // of a struct: where its fields lie; else NULL
+    spyi_sl_decl *decl;
+    int depth;
+} spyi_sl_scope;
+
+// declare.c: lists of nodes
+SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node);
+// The list becomes the node's children, fields first.
+SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes);
+// Path, and place in the source.
+SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                           spy_decl *node);
+// ... and the walk: nodes of all that the scope holds.
+SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out);
+SPYI_FN bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl);
+
+// declare_text.c: declarations as one writes them
+SPYI_FN const char *spyi_sl_type_text(const spy_decl *node);
+// The parameters in round brackets without these, or what is generic in angle brackets with them.
+SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out);
+SPYI_FN const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *node);
+SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
+                                          const spyi_sl_nodes *nodes);
+SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
+                                       const spyi_sl_nodes *nodes);
+
+// declare_function.c: nodes of what is generic, of functions and variables
+SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
+                                   spyi_sl_nodes *out);
+SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
+                                   const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out);
+SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                      spyi_sl_nodes *out);
+SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
+                                    spyi_sl_nodes *out);
+
+// declare_extension.c
+SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                    spyi_sl_nodes *out);
 
 // >>compiler/declare_type.c ---------------------------------------------------------------------------------
 
@@ -14001,68 +14126,15 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
     return spyi_sl_keep_text(b->to, &out);
 }
 
-// >>compiler/declare.c --------------------------------------------------------------------------------------
+// >>compiler/declare_text.c ---------------------------------------------------------------------------------
 
-// The declarations of a module as a tree: libslang's own tree without what Slang adds for itself, with types, values
-// and places. Kinds that libslang does not name (interfaces, properties, aliases) are told apart by what they hold.
+// The text of a declaration, as one writes it in Slang.
 
-// >>lists of nodes
-
-typedef struct spyi_sl_nodes {
-    spy_decl *items;
-    uint32_t count, capacity;
-} spyi_sl_nodes;
-
-static void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node) {
-    if (spyi_sl_grow((void **)&nodes->items, &nodes->capacity, nodes->count, sizeof *nodes->items))
-        nodes->items[nodes->count++] = *node;
-    else b->to->failed = true;
-}
-
-// Where a walk is: what the nodes that it finds are children of.
-typedef struct spyi_sl_scope {
-    spy_decl_kind kind;
-    const char *path;      // "" at the root
-    const spyi_type *type; // of a struct: where its fields lie; else NULL
-    spyi_sl_decl *decl;
-    int depth;
-} spyi_sl_scope;
-
-enum { SPYI_SL_DEEPEST_SCOPE = 64 };
-
-// The list becomes the node's children, fields first.
-static void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes) {
-    spy_decl *children =
-        nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
-    for (int fields = 1; children && fields >= 0; --fields)
-        for (uint32_t i = 0; i < nodes->count; ++i)
-            if ((nodes->items[i].kind == SPY_DECL_FIELD) == (fields == 1))
-                children[node->child_count++] = nodes->items[i];
-    node->children = children;
-    free(nodes->items);
-}
-
-// Path, and place in the source; libslang forgets the latter with the session that read the text.
-static void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
-                          spy_decl *node) {
-    spyi_sl_session *session = b->live->session;
-    spyi_sl_source_location location = { NULL, 0, 0 };
-    spyi_text path = { NULL, 0, 0 };
-    spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", node->name);
-    node->path = spyi_sl_keep_text(b->to, &path);
-    if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
-    node->file = spyi_sl_keep(b->to, location.filePath);
-    node->line = location.line > 0 ? (uint32_t)location.line : 0;
-    if (node->kind != SPY_DECL_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
-}
-
-// >>texts: declarations as one writes them
-
-static const char *spyi_sl_type_text(const spy_decl *node) {
+SPYI_FN const char *spyi_sl_type_text(const spy_decl *node) {
     return node->type ? node->type->name : "void";
 }
 
-static void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out) {
+SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out) {
     bool first = true;
     for (uint32_t i = 0; i < nodes->count; ++i) {
         const spy_decl *n = &nodes->items[i];
@@ -14082,7 +14154,7 @@ static void spyi_sl_add_value(const spy_decl *node, spyi_text *out) {
     spyi_sl_add_constant(&node->value, out);
 }
 
-static const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *node) {
+SPYI_FN const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *node) {
     static const struct {
         uint32_t flag;
         const char *word;
@@ -14103,8 +14175,8 @@ static const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *nod
     return spyi_sl_keep_text(b->to, &text);
 }
 
-static const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
-                                         const spyi_sl_nodes *nodes) {
+SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
+                                          const spyi_sl_nodes *nodes) {
     spyi_text text = { NULL, 0, 0 };
     if (node->flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
     if (node->flags & SPY_DECL_MUTATING) spyi_text_add(&text, "[mutating] ");
@@ -14117,8 +14189,8 @@ static const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *nod
     return spyi_sl_keep_text(b->to, &text);
 }
 
-static const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
-                                      const spyi_sl_nodes *nodes) {
+SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
+                                       const spyi_sl_nodes *nodes) {
     spyi_text text = { NULL, 0, 0 };
     spyi_text_add(&text, "%s%s%s", word, *node->name ? " " : "", node->name);
     if (nodes) spyi_sl_add_list(nodes, true, &text);
@@ -14128,10 +14200,12 @@ static const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, cons
     return spyi_sl_keep_text(b->to, &text);
 }
 
-// >>generics
+// >>compiler/declare_function.c -----------------------------------------------------------------------------
 
-static void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
-                                  spyi_sl_nodes *out) {
+// Nodes of functions, of variables, and of what is generic about them.
+
+SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
+                                   spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
     spyi_text path = { NULL, 0, 0 };
     unsigned types = lib->spReflectionGeneric_GetTypeParameterCount(generic),
@@ -14172,10 +14246,8 @@ static void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, 
     spyi_text_free(&path);
 }
 
-// >>functions
-
-static void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
-                                   spyi_sl_nodes *out) {
+SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
+                                    spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
     const char *name = lib->spReflectionVariable_GetName(v);
     bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
@@ -14219,8 +14291,8 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
     }
 }
 
-static void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
-                                  const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
+                                   const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     static const struct {
         uint32_t modifier, flag;
     } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
@@ -14265,8 +14337,6 @@ static void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     spyi_sl_push(b, out, &node);
 }
 
-// >>variables
-
 // Place of a global that the host sets; false: it is none.
 static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable *variable, spy_decl *node) {
     const spyi_sl_library *lib = b->lib;
@@ -14288,8 +14358,8 @@ static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable 
     return false;
 }
 
-static void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
-                                     spyi_sl_nodes *out) {
+SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                      spyi_sl_nodes *out) {
     spyi_sl_variable *v = b->lib->spReflectionDecl_castToVariable(decl);
     if (!v) return;
     spy_decl node = spyi_sl_node(b, SPY_DECL_VARIABLE, b->lib->spReflectionVariable_GetName(v));
@@ -14310,9 +14380,147 @@ static void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, con
     spyi_sl_push(b, out, &node);
 }
 
-// >>types
+// >>compiler/declare_extension.c ----------------------------------------------------------------------------
 
-static void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out);
+// Nodes of extensions, which libslang neither names nor gives the type of: both are found by what an extension holds.
+
+static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const char *name,
+                               const spyi_sl_decl *method) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_function *found = lib->spReflection_FindFunctionByNameInType(b->live->layout, type, name);
+    uint32_t count = found ? spyi_sl_overload_count(b->unit, found) : 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_sl_function *f = spyi_sl_overload(b->unit, found, i);
+        if (f && lib->spReflectionFunction_asDecl(f) == method) return true;
+    }
+    return false;
+}
+
+// The type that has the method: one of the module's so far, or a built-in one. Inside a generic only generic ones: all
+// types that implement I have the methods of extension<T : I> T.
+static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
+    spyi_types *types = b->unit->compiler->types;
+    for (uint32_t i = 0; i < b->type_count; ++i) {
+        if (b->open && !strchr(spyi_sl_type_info_of(b, b->types[i])->name, '<')) continue;
+        if (spyi_sl_has_method(b, b->types[i], name, method)) return b->types[i];
+    }
+    for (uint32_t columns = 1; columns <= 4 && !b->open; ++columns) {
+        for (int scalar = SPY_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
+            const spyi_type *type = columns == 1 ? spyi_type_scalar(types, (spy_dtype)scalar)
+                                                 : spyi_type_vector(types, (spy_dtype)scalar, columns);
+            spyi_sl_type *slang = spyi_sl_type_of(b->unit, b->live, type);
+            if (slang && spyi_sl_has_method(b, slang, name, method)) return slang;
+        }
+    }
+    return NULL;
+}
+
+// Whether Slang made the operator: a generic method's derivatives come with an operator() whose text is in the core module.
+static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
+    spyi_sl_source_location location = { NULL, 0, 0 };
+    return b->live->session->v->getDeclSourceLocation(b->live->session, decl, &location) < 0 ||
+           !location.filePath || strcmp(location.filePath, "core") == 0;
+}
+
+// Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
+// properties. Gives its first function with a name; NULL when there are properties and operators only: libslang reads the
+// name that it is asked for as an expression, and crashes at "()".
+static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
+                                 const char **name) {
+    const spyi_sl_library *lib = b->lib;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    bool others = false;
+    *method = NULL;
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        *name = child ? lib->spReflectionDecl_getName(child) : NULL;
+        if (!*name || (spyi_sl_is_synthesised(*name) && strcmp(*name, "$init") != 0)) continue;
+        spyi_sl_generic *generic =
+            kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
+        spyi_sl_decl *function = kind == SPYI_SL_DECL_FUNCTION ? child
+                                 : generic ? lib->spReflectionGeneric_GetInnerDecl(generic)
+                                           : NULL;
+        if (function && (spyi_sl_name_is_safe(*name) || strcmp(*name, "$init") == 0)) {
+            *method = function;
+            return true;
+        }
+        others = others || (function && !spyi_sl_is_core_operator(b, child)) ||
+                 (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
+    }
+    return others;
+}
+
+// "ns.Grid<T, N>" as a path: "ns::Grid".
+static const char *spyi_sl_type_path(spyi_sl_builder *b, const char *name) {
+    spyi_text path = { NULL, 0, 0 };
+    int depth = 0;
+    for (; *name; ++name) {
+        if (*name == '<') ++depth;
+        if (depth == 0) spyi_text_add_n(&path, *name == '.' ? "::" : name, *name == '.' ? 2 : 1);
+        if (*name == '>') --depth;
+    }
+    return spyi_sl_keep_text(b->to, &path);
+}
+
+SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                    spyi_sl_nodes *out) {
+    const char *name = NULL;
+    spyi_sl_decl *method = NULL;
+    if (!spyi_sl_is_extension(b, decl, &method, &name)) return;
+    spyi_sl_type *slang = method ? spyi_sl_extended(b, name, method) : NULL;
+    const spy_type_info *type = slang ? spyi_sl_type_info_of(b, slang) : NULL;
+    spy_decl node = spyi_sl_node(b, SPY_DECL_EXTENSION, type ? type->name : "");
+    spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    node.type = type;
+    root.path = spyi_sl_type_path(b, node.name);
+    node.text = spyi_sl_scope_text(b, "extension", &node, NULL);
+    spyi_sl_declare_all(b, &root, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>compiler/declare.c --------------------------------------------------------------------------------------
+
+// The declarations of a module as a tree: libslang's own tree without what Slang adds for itself, with types, values
+// and places. Kinds that libslang does not name (interfaces, properties, aliases) are told apart by what they hold.
+
+SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node) {
+    if (spyi_sl_grow((void **)&nodes->items, &nodes->capacity, nodes->count, sizeof *nodes->items))
+        nodes->items[nodes->count++] = *node;
+    else b->to->failed = true;
+}
+
+enum { SPYI_SL_DEEPEST_SCOPE = 64 };
+
+// The list becomes the node's children, fields first.
+SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes) {
+    spy_decl *children =
+        nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
+    for (int fields = 1; children && fields >= 0; --fields)
+        for (uint32_t i = 0; i < nodes->count; ++i)
+            if ((nodes->items[i].kind == SPY_DECL_FIELD) == (fields == 1))
+                children[node->child_count++] = nodes->items[i];
+    node->children = children;
+    free(nodes->items);
+}
+
+// Path, and place in the source; libslang forgets the latter with the session that read the text.
+SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                           spy_decl *node) {
+    spyi_sl_session *session = b->live->session;
+    spyi_sl_source_location location = { NULL, 0, 0 };
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", node->name);
+    node->path = spyi_sl_keep_text(b->to, &path);
+    if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
+    node->file = spyi_sl_keep(b->to, location.filePath);
+    node->line = location.line > 0 ? (uint32_t)location.line : 0;
+    if (node->kind != SPY_DECL_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
+}
+
+// >>types
 
 // The cases are fields of the type, in the order in which they are declared.
 static void spyi_sl_case_nodes(spyi_sl_builder *b, spyi_sl_type *slang, const spyi_sl_scope *scope,
@@ -14386,7 +14594,7 @@ static spyi_sl_decl *spyi_sl_child_named(spyi_sl_builder *b, spyi_sl_decl *decl,
     return NULL;
 }
 
-static bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl) {
+SPYI_FN bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl) {
     return (spyi_sl_child_named(b, decl, "get") || spyi_sl_child_named(b, decl, "set") ||
             spyi_sl_child_named(b, decl, "ref")) &&
            !spyi_sl_child_named(b, decl, "This"); // an interface may have methods of these names
@@ -14498,105 +14706,6 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     spyi_text_free(&full);
 }
 
-// >>extensions
-
-static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const char *name,
-                               const spyi_sl_decl *method) {
-    const spyi_sl_library *lib = b->lib;
-    spyi_sl_function *found = lib->spReflection_FindFunctionByNameInType(b->live->layout, type, name);
-    uint32_t count = found ? spyi_sl_overload_count(b->unit, found) : 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        spyi_sl_function *f = spyi_sl_overload(b->unit, found, i);
-        if (f && lib->spReflectionFunction_asDecl(f) == method) return true;
-    }
-    return false;
-}
-
-// The type that has the method: one of the module's so far, or a built-in one. Inside a generic only generic ones: all
-// types that implement I have the methods of extension<T : I> T.
-static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
-    spyi_types *types = b->unit->compiler->types;
-    for (uint32_t i = 0; i < b->type_count; ++i) {
-        if (b->open && !strchr(spyi_sl_type_info_of(b, b->types[i])->name, '<')) continue;
-        if (spyi_sl_has_method(b, b->types[i], name, method)) return b->types[i];
-    }
-    for (uint32_t columns = 1; columns <= 4 && !b->open; ++columns) {
-        for (int scalar = SPY_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
-            const spyi_type *type = columns == 1 ? spyi_type_scalar(types, (spy_dtype)scalar)
-                                                 : spyi_type_vector(types, (spy_dtype)scalar, columns);
-            spyi_sl_type *slang = spyi_sl_type_of(b->unit, b->live, type);
-            if (slang && spyi_sl_has_method(b, slang, name, method)) return slang;
-        }
-    }
-    return NULL;
-}
-
-// Whether Slang made the operator: a generic method's derivatives come with an operator() whose text is in the core module.
-static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
-    spyi_sl_source_location location = { NULL, 0, 0 };
-    return b->live->session->v->getDeclSourceLocation(b->live->session, decl, &location) < 0 ||
-           !location.filePath || strcmp(location.filePath, "core") == 0;
-}
-
-// Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
-// properties. Gives its first function with a name; NULL when there are properties and operators only: libslang reads the
-// name that it is asked for as an expression, and crashes at "()".
-static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
-                                 const char **name) {
-    const spyi_sl_library *lib = b->lib;
-    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
-    bool others = false;
-    *method = NULL;
-    for (unsigned i = 0; i < count; ++i) {
-        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
-        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
-        *name = child ? lib->spReflectionDecl_getName(child) : NULL;
-        if (!*name || (spyi_sl_is_synthesised(*name) && strcmp(*name, "$init") != 0)) continue;
-        spyi_sl_generic *generic =
-            kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
-        spyi_sl_decl *function = kind == SPYI_SL_DECL_FUNCTION ? child
-                                 : generic ? lib->spReflectionGeneric_GetInnerDecl(generic)
-                                           : NULL;
-        if (function && (spyi_sl_name_is_safe(*name) || strcmp(*name, "$init") == 0)) {
-            *method = function;
-            return true;
-        }
-        others = others || (function && !spyi_sl_is_core_operator(b, child)) ||
-                 (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
-    }
-    return others;
-}
-
-// "ns.Grid<T, N>" as a path: "ns::Grid".
-static const char *spyi_sl_type_path(spyi_sl_builder *b, const char *name) {
-    spyi_text path = { NULL, 0, 0 };
-    int depth = 0;
-    for (; *name; ++name) {
-        if (*name == '<') ++depth;
-        if (depth == 0) spyi_text_add_n(&path, *name == '.' ? "::" : name, *name == '.' ? 2 : 1);
-        if (*name == '>') --depth;
-    }
-    return spyi_sl_keep_text(b->to, &path);
-}
-
-static void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
-                                   spyi_sl_nodes *out) {
-    const char *name = NULL;
-    spyi_sl_decl *method = NULL;
-    if (!spyi_sl_is_extension(b, decl, &method, &name)) return;
-    spyi_sl_type *slang = method ? spyi_sl_extended(b, name, method) : NULL;
-    const spy_type_info *type = slang ? spyi_sl_type_info_of(b, slang) : NULL;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_EXTENSION, type ? type->name : "");
-    spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
-    spyi_sl_nodes nodes = { NULL, 0, 0 };
-    node.type = type;
-    root.path = spyi_sl_type_path(b, node.name);
-    node.text = spyi_sl_scope_text(b, "extension", &node, NULL);
-    spyi_sl_declare_all(b, &root, &nodes);
-    spyi_sl_give_children(b, &node, &nodes);
-    spyi_sl_push(b, out, &node);
-}
-
 // >>the walk
 
 static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
@@ -14640,7 +14749,7 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
 }
 
 // Extensions come last: they are recognised by the types that have been met.
-static void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     unsigned count = b->lib->spReflectionDecl_getChildrenCount(scope->decl);
     if (scope->depth > SPYI_SL_DEEPEST_SCOPE) return;
     for (int pass = 0; pass < 2; ++pass) {
@@ -15123,11 +15232,9 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
 // SPIR-V's OpSource says "Slang" as number 11, which older validators and drivers do not know: 0 is "unknown".
 SPYI_FN void spyi_code_patch_source(uint32_t *words, size_t count) {
     if (count < 5 || words[0] != 0x07230203u) return;
-    for (size_t i = 5; i < count;) {
-        uint32_t op = words[i] & 0xffffu, length = words[i] >> 16;
-        if (length == 0 || op == SPYI_OP_FUNCTION) return; // no OpSource behind it
-        if (op == 3 && length >= 2 && i + 1 < count) words[i + 1] = 0;
-        i += length;
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_FUNCTION) return; // no OpSource behind it
+        if (i.op == SPYI_OP_SOURCE && i.length >= 2) words[i.at + 1] = 0;
     }
 }
 
@@ -15139,19 +15246,18 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     if (!is_struct) return count;
     size_t to = 5;
     for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 5, length; i < count; i += length) {
-            uint32_t op = words[i] & 0xffffu;
-            length = spyi_spirv_length(words, count, i);
-            if (length == 0) { // not SPIR-V as we know it: leave it alone
-                free(is_struct);
-                return count;
-            }
-            bool named = length >= 2 && words[i + 1] < words[3];
-            if (pass == 0 && op == SPYI_OP_TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
-            if (pass == 0 && op == SPYI_OP_FUNCTION) break;
-            if (pass == 0 || (op == SPYI_OP_NAME && named && is_struct[words[i + 1]])) continue;
-            memmove(words + to, words + i, length * sizeof *words);
-            to += length;
+        spyi_spirv_at i = spyi_spirv_first(words, count);
+        while (spyi_spirv_next(&i)) {
+            bool named = i.length >= 2 && i.w[1] < words[3];
+            if (pass == 0 && i.op == SPYI_OP_TYPE_STRUCT && named) is_struct[i.w[1]] = 1;
+            if (pass == 0 && i.op == SPYI_OP_FUNCTION) break;
+            if (pass == 0 || (i.op == SPYI_OP_NAME && named && is_struct[i.w[1]])) continue;
+            memmove(words + to, i.w, i.length * sizeof *words);
+            to += i.length;
+        }
+        if (i.broken) { // not SPIR-V as we know it: leave it alone
+            free(is_struct);
+            return count;
         }
     }
     free(is_struct);
@@ -15287,20 +15393,16 @@ static bool spyi_code_scan_words(spyi_code_scan *s) {
     s->ids = (spyi_code_id *)spyi_malloc(s->id_count * sizeof *s->ids);
     if (!s->ids) return false;
     memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
-    for (size_t i = 5; i < s->count;) {
-        uint32_t length = (uint32_t)spyi_spirv_length(s->words, s->count, i);
-        if (length == 0) return false;
-        spyi_code_read(s, s->words + i, length);
-        i += length;
-    }
-    return !s->failed;
+    spyi_spirv_at i = spyi_spirv_first(s->words, s->count);
+    while (spyi_spirv_next(&i)) spyi_code_read(s, i.w, (uint32_t)i.length);
+    return !s->failed && !i.broken;
 }
 
 // First byte of a struct's member; 0 when it is no struct.
 static uint32_t spyi_code_member_offset(const spyi_code_scan *s, uint32_t type, uint32_t member) {
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        const uint32_t *w = i.w;
+        if (i.op == SPYI_OP_FUNCTION) break;
         if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type && w[2] == member &&
             w[3] == SPYI_DECORATION_OFFSET)
             return w[4];
@@ -15316,9 +15418,9 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
         if (s->uses[i].member == UINT32_MAX) return true;
         uint32_t begin = spyi_code_member_offset(s, type, s->uses[i].member), next = UINT32_MAX;
         // A member reaches up to the next one.
-        for (size_t k = 5; k < s->count; k += s->words[k] >> 16) {
-            const uint32_t *w = s->words + k;
-            if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
+        for (spyi_spirv_at k = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&k);) {
+            const uint32_t *w = k.w;
+            if (k.op == SPYI_OP_FUNCTION) break;
             if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type &&
                 w[3] == SPYI_DECORATION_OFFSET && w[4] > begin && w[4] < next)
                 next = w[4];
@@ -15428,9 +15530,9 @@ static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, cons
 // Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
 static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
                                     const spyi_sl_binding *bindings, spyi_text *messages) {
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) != SPYI_OP_TEXEL_POINTER || (w[0] >> 16) < 6) continue;
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        const uint32_t *w = i.w;
+        if (i.op != SPYI_OP_TEXEL_POINTER || i.length < 6) continue;
         const uint32_t *image = spyi_code_image(s, w[3]);
         if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
             continue; // R32i, R32ui
@@ -15463,10 +15565,9 @@ static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id,
 static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
     const spyi_code_id *p = spyi_code_at(s, id);
     if (p->value != UINT32_MAX || p->function == UINT32_MAX || depth == 0) return p->value != UINT32_MAX;
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) == SPYI_OP_CALL && w[3] == p->function && (w[0] >> 16) > 4 + p->position &&
-            !spyi_code_is_constant(s, w[4 + p->position], depth - 1))
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_CALL && i.w[3] == p->function && i.length > 4 + p->position &&
+            !spyi_code_is_constant(s, i.w[4 + p->position], depth - 1))
             return false;
     }
     return true;
@@ -15475,13 +15576,11 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 // Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
     bool kinds[3] = { false, false, false };
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        uint32_t op = w[0] & 0xffffu;
-        if ((op != SPYI_OP_ACCESS_CHAIN && op != SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) || (w[0] >> 16) < 5)
-            continue;
-        uint32_t number = spyi_code_at(s, w[3])->number;
-        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS && !spyi_code_is_constant(s, w[4], 8))
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
+        uint32_t number = spyi_code_at(s, i.w[3])->number;
+        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS &&
+            !spyi_code_is_constant(s, i.w[4], 8))
             kinds[inputs->slots[number].kind] = true;
     }
     if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
@@ -15559,9 +15658,9 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
 }
 
 static void spyi_code_patch(spyi_code_scan *s) {
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) return;
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        uint32_t *w = s->words + i.at;
+        if (i.op == SPYI_OP_FUNCTION) return;
         if (w[0] != (4u << 16 | SPYI_OP_DECORATE)) continue;
         const spyi_code_id *id = spyi_code_at(s, w[1]);
         if (id->number == UINT32_MAX) continue;
@@ -15622,13 +15721,12 @@ typedef struct spyi_saved_code {
 } spyi_saved_code;
 
 static uint32_t spyi_saved_op(const spyi_saved_code *c, uint32_t id) {
-    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+    return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
 // Word `n` of the instruction that defines `id`.
 static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t n) {
-    const uint32_t *i = c->words + c->ids[id].at;
-    return n < i[0] >> 16 ? i[n] : 0;
+    return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
 // An access chain may start at the result of another one. This is such a row of chains as a single one: the variable at its start, and
@@ -15795,36 +15893,35 @@ static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_
 // Where each id is defined, and each variable first stored to. False: not SPIR-V as this file knows it, or without counters.
 static bool spyi_saved_read(spyi_saved_code *c) {
     bool any = false;
-    for (size_t i = 5, length; i < c->count; i += length) {
-        const uint32_t *w = c->words + i;
-        uint32_t op = w[0] & 0xffffu, id = 0;
-        length = spyi_spirv_length(c->words, c->count, i);
-        if (length == 0) return false;
-        switch (op) {
+    spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
+    while (spyi_spirv_next(&i)) {
+        const uint32_t *w = i.w;
+        uint32_t id = 0;
+        switch (i.op) {
         case SPYI_OP_TYPE_INT:
         case SPYI_OP_TYPE_VECTOR:
         case SPYI_OP_TYPE_MATRIX:
         case SPYI_OP_TYPE_ARRAY:
         case SPYI_OP_TYPE_RUNTIME_ARRAY:
         case SPYI_OP_TYPE_STRUCT:
-        case SPYI_OP_TYPE_POINTER: id = length > 1 ? w[1] : 0; break;
+        case SPYI_OP_TYPE_POINTER: id = i.length > 1 ? w[1] : 0; break;
         case SPYI_OP_CONSTANT:
         case SPYI_OP_PARAMETER:
         case SPYI_OP_VARIABLE:
         case SPYI_OP_LOAD:
         case SPYI_OP_ACCESS_CHAIN:
         case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
-        case SPYI_OP_PHI: id = length > 2 ? w[2] : 0; break;
+        case SPYI_OP_PHI: id = i.length > 2 ? w[2] : 0; break;
         case SPYI_OP_NAME:
-            if (length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
+            if (i.length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
                 c->ids[w[1]].counter = any = true;
             break;
         default: break;
         }
         if (id >= c->bound) return false;
-        if (id) c->ids[id].at = (uint32_t)i;
+        if (id) c->ids[id].at = (uint32_t)i.at;
     }
-    return any;
+    return any && !i.broken;
 }
 
 bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
@@ -15842,22 +15939,21 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
         free(c.ids);
         return true;
     }
-    for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
+    for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);) {
         spyi_saved_chain chain;
-        spyi_saved_note_store(&c, c.words + i);
-        if (spyi_spirv_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
-            spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
+        spyi_saved_note_store(&c, i.w);
+        if (spyi_spirv_is_chain(i.op) && i.length > 4 && spyi_saved_flatten(&c, i.w[2], 0, &chain))
             spyi_saved_learn(&c, &chain);
     }
-    for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
-        total += spyi_saved_write(&c, c.words + i, &found, NULL);
+    for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);)
+        total += spyi_saved_write(&c, i.w, &found, NULL);
     bool clear = !found.unclear && !(found.wrong && found.right);
     uint32_t *out = found.wrong && clear ? (uint32_t *)spyi_malloc((total + room) * sizeof *out) : NULL;
     if (out) {
         size_t at = 5;
         memcpy(out, c.words, 5 * sizeof *out);
-        for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
-            at += spyi_saved_write(&c, c.words + i, &found, out + at);
+        for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);)
+            at += spyi_saved_write(&c, i.w, &found, out + at);
         free(*words);
         *words = out;
         *count = at;
@@ -15912,7 +16008,7 @@ typedef struct spyi_addition_code {
 } spyi_addition_code;
 
 static uint32_t spyi_addition_op(const spyi_addition_code *c, uint32_t id) {
-    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+    return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
 static uint32_t spyi_addition_length(const spyi_addition_code *c, uint32_t id) {
@@ -15920,8 +16016,7 @@ static uint32_t spyi_addition_length(const spyi_addition_code *c, uint32_t id) {
 }
 
 static uint32_t spyi_addition_word(const spyi_addition_code *c, uint32_t id, uint32_t n) {
-    const uint32_t *i = c->words + c->ids[id].at;
-    return n < i[0] >> 16 ? i[n] : 0;
+    return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
 // Instructions whose second word is a type and whose third is the id of the result.
@@ -15973,11 +16068,11 @@ static bool spyi_addition_has_gradient(const spyi_addition_code *c, uint32_t id,
 // What each id is. False: the code is not as this file knows it, or has no derivative in it.
 static bool spyi_addition_read(spyi_addition_code *c) {
     bool any = false;
-    for (size_t i = 5, length; i < c->count; i += length) {
-        const uint32_t *w = c->words + i;
-        uint32_t op = w[0] & 0xffffu, id = 0;
-        length = spyi_spirv_length(c->words, c->count, i);
-        if (length == 0) return false;
+    spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
+    while (spyi_spirv_next(&i)) {
+        const uint32_t *w = i.w;
+        uint32_t op = i.op, id = 0;
+        size_t length = i.length;
         if (op >= 19 && op <= 39 && length > 1) id = w[1];
         else if (spyi_addition_has_result(op) && length > 2) id = w[2];
         if (id >= c->bound) return false;
@@ -15993,7 +16088,7 @@ static bool spyi_addition_read(spyi_addition_code *c) {
             c->ids[w[1]].zero = strstr(name, SPYI_ADDITION_ZERO) != NULL;
         }
         if (!id) continue;
-        c->ids[id].at = (uint32_t)i;
+        c->ids[id].at = (uint32_t)i.at;
         c->ids[id].root = id;
         any = any || (op == SPYI_OP_FUNCTION && c->ids[id].backward);
         if (!spyi_spirv_is_chain(op)) continue;
@@ -16003,7 +16098,7 @@ static bool spyi_addition_read(spyi_addition_code *c) {
         for (size_t k = 4; k < length; k++)
             if (spyi_addition_op(c, w[k]) != SPYI_OP_CONSTANT) c->ids[id].varies = true;
     }
-    return any;
+    return any && !i.broken;
 }
 
 // One instruction of a derivative. `state`: of its block, as it is before the instruction and then behind it.
@@ -16057,40 +16152,35 @@ static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const 
 static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, size_t end) {
     uint32_t labels = 0;
     c->slots = 1;
-    for (size_t k = begin; k < end; k += c->words[k] >> 16) {
-        const uint32_t *w = c->words + k;
-        uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_OP_LABEL) c->ids[w[1]].label = ++labels;
-        if ((op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) &&
+    for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); spyi_spirv_next(&k);) {
+        const uint32_t *w = k.w;
+        if (k.op == SPYI_OP_LABEL) c->ids[w[1]].label = ++labels;
+        if ((k.op == SPYI_OP_PARAMETER || k.op == SPYI_OP_VARIABLE) &&
             spyi_addition_op(c, spyi_addition_word(c, w[2], 1)) == SPYI_OP_TYPE_POINTER)
             c->ids[w[2]].slot = c->slots++;
-        if (op == SPYI_OP_PARAMETER) c->ids[w[2]].gradient = !spyi_addition_is_context(c, w[2]);
+        if (k.op == SPYI_OP_PARAMETER) c->ids[w[2]].gradient = !spyi_addition_is_context(c, w[2]);
     }
     free(c->states);
     c->states = (uint8_t *)spyi_calloc((size_t)(labels + 1) * c->slots, 1);
     c->failed = c->failed || !c->states;
     uint8_t *state =
         c->states ? c->states + (size_t)labels * c->slots : NULL; // at the function's begin: parameters
-    for (size_t k = begin; c->states && k < end; k += c->words[k] >> 16) {
-        const uint32_t *w = c->words + k;
-        if ((w[0] & 0xffffu) != SPYI_OP_PARAMETER || !c->ids[w[2]].slot) continue;
-        c->states[c->ids[w[2]].slot] = c->ids[w[2]].gradient;
+    for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); c->states && spyi_spirv_next(&k);) {
+        if (k.op != SPYI_OP_PARAMETER || !c->ids[k.w[2]].slot) continue;
+        c->states[c->ids[k.w[2]].slot] = c->ids[k.w[2]].gradient;
     }
     for (bool fresh = c->states != NULL; fresh;) {
         fresh = false;
-        for (size_t k = begin; k < end; k += c->words[k] >> 16) {
-            const uint32_t *w = c->words + k;
-            if ((w[0] & 0xffffu) == SPYI_OP_LABEL)
-                memcpy(state, c->states + (size_t)(c->ids[w[1]].label - 1) * c->slots, c->slots);
-            fresh = spyi_addition_follow(c, w, state) || fresh;
-            fresh = spyi_addition_leave(c, w, state) || fresh;
+        for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); spyi_spirv_next(&k);) {
+            if (k.op == SPYI_OP_LABEL)
+                memcpy(state, c->states + (size_t)(c->ids[k.w[1]].label - 1) * c->slots, c->slots);
+            fresh = spyi_addition_follow(c, k.w, state) || fresh;
+            fresh = spyi_addition_leave(c, k.w, state) || fresh;
         }
     }
-    for (size_t k = begin; k < end; k += c->words[k] >> 16) {
-        const uint32_t *w = c->words + k;
-        uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_OP_LABEL) c->ids[w[1]].label = 0;
-        if (op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) c->ids[w[2]].slot = 0;
+    for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); spyi_spirv_next(&k);) {
+        if (k.op == SPYI_OP_LABEL) c->ids[k.w[1]].label = 0;
+        if (k.op == SPYI_OP_PARAMETER || k.op == SPYI_OP_VARIABLE) c->ids[k.w[2]].slot = 0;
     }
 }
 
@@ -16191,11 +16281,11 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
 }
 
 bool spyi_code_is_derivative(const uint32_t *words, size_t count) {
-    for (size_t i = 5; i < count; i += words[i] >> 16) {
-        if (words[i] >> 16 == 0 || (words[i] & 0xffffu) == SPYI_OP_FUNCTION) return false;
-        bool named = (words[i] & 0xffffu) == SPYI_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
-        if (named && !strncmp((const char *)(words + i + 2), SPYI_ADDITION_BACKWARD,
-                              sizeof SPYI_ADDITION_BACKWARD - 1))
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_FUNCTION) return false;
+        bool named = i.op == SPYI_OP_NAME && i.length > 4;
+        if (named &&
+            !strncmp((const char *)(i.w + 2), SPYI_ADDITION_BACKWARD, sizeof SPYI_ADDITION_BACKWARD - 1))
             return true;
     }
     return false;
@@ -16213,20 +16303,17 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
     bool any = spyi_addition_read(&c), inside = false;
     uint32_t block = 0;
     if (any) spyi_addition_put(&c, c.words, 5);
-    for (size_t i = 5; any && i < c.count; i += c.words[i] >> 16) {
-        const uint32_t *w = c.words + i;
-        uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_OP_FUNCTION && c.ids[w[2]].backward) {
-            size_t end = i;
+    for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); any && spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_FUNCTION && c.ids[i.w[2]].backward) {
+            spyi_spirv_at end = i;
             inside = true;
-            while (end < c.count && (c.words[end] & 0xffffu) != SPYI_OP_FUNCTION_END)
-                end += c.words[end] >> 16;
-            spyi_addition_follow_function(&c, i, end);
+            while (spyi_spirv_next(&end) && end.op != SPYI_OP_FUNCTION_END) continue;
+            spyi_addition_follow_function(&c, i.at, end.at);
         }
-        if (op == SPYI_OP_FUNCTION_END) inside = false;
-        if (op == SPYI_OP_LABEL) block++;
-        if (inside) spyi_addition_write(&c, w, block);
-        else spyi_addition_put(&c, w, w[0] >> 16);
+        if (i.op == SPYI_OP_FUNCTION_END) inside = false;
+        if (i.op == SPYI_OP_LABEL) block++;
+        if (inside) spyi_addition_write(&c, i.w, block);
+        else spyi_addition_put(&c, i.w, i.length);
     }
     bool clear = !c.failed && !c.unclear;
     uint32_t *out = NULL;
@@ -16299,12 +16386,11 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
 
 // The operation that defines `id`; 0: none.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
-    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+    return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
 static uint32_t spyi_sparse_word(const spyi_sparse_code *c, uint32_t id, uint32_t n) {
-    const uint32_t *w = c->words + c->ids[id].at;
-    return n < w[0] >> 16 ? w[n] : 0;
+    return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
 // Whether `id` is a load of a whole variable that only one instruction uses; gives the variable.
@@ -16443,11 +16529,11 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
     static const char names[2][12] = { "Array.dzero", "Array.dadd" };
     uint32_t function = 0;
     bool any = false;
-    for (size_t i = 5, length; i < c->count; i += length) {
-        const uint32_t *w = c->words + i;
-        uint32_t op = w[0] & 0xffffu, id = 0;
-        length = spyi_spirv_length(c->words, c->count, i);
-        if (length == 0) return false;
+    spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
+    while (spyi_spirv_next(&i)) {
+        const uint32_t *w = i.w;
+        uint32_t op = i.op, id = 0;
+        size_t length = i.length;
         switch (op) {
         case SPYI_OP_TYPE_VECTOR:
         case SPYI_OP_TYPE_ARRAY:
@@ -16473,13 +16559,13 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
         default: break;
         }
         if (id >= c->bound) return false;
-        if (id) c->ids[id].at = (uint32_t)i;
+        if (id) c->ids[id].at = (uint32_t)i.at;
         if (op == SPYI_OP_FUNCTION) function = id;
         if (!function) continue;
         if (!spyi_sparse_is_plain(op) ||
             (op == SPYI_OP_FUNCTION && spyi_sparse_defined(c, w[1]) != SPYI_OP_TYPE_ARRAY))
             c->ids[function].sum = c->ids[function].zeros = false;
-        c->starts[c->instructions++] = (uint32_t)i;
+        c->starts[c->instructions++] = (uint32_t)i.at;
         for (uint32_t k = 1; k < length; k++) {
             if (w[k] >= c->bound || (id && k == 2)) continue;
             c->ids[w[k]].uses++;
@@ -16487,7 +16573,7 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
                 c->ids[w[k]].escapes = true;
         }
     }
-    return any;
+    return any && !i.broken;
 }
 
 static size_t spyi_sparse_put(const spyi_sparse_code *c, const spyi_sparse_sum *sum, uint32_t *out) {

@@ -15,6 +15,7 @@ enum { SPYI_MOST_INDICES = 24 }; // of a value that is saved of nested loops
 
 // >>SPIR-V: the operations that the files know
 enum {
+    SPYI_OP_SOURCE = 3,
     SPYI_OP_NAME = 5,
     SPYI_OP_EXT_INST = 12,
     SPYI_OP_CAPABILITY = 17,
@@ -66,10 +67,46 @@ static inline bool spyi_spirv_is_chain(uint32_t op) {
     return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
 }
 
-// The words of the instruction at word `at`; 0: the code is not whole.
-static inline size_t spyi_spirv_length(const uint32_t *words, size_t count, size_t at) {
-    size_t length = words[at] >> 16;
-    return length <= count - at ? length : 0;
+// One instruction after another:
+//     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
+typedef struct spyi_spirv_at {
+    const uint32_t *words, *w; // w: the instruction
+    size_t count, at;          // at: word number of the instruction
+    size_t length;             // its words
+    uint32_t op;
+    bool broken; // the code is not whole: the loop has ended early
+} spyi_spirv_at;
+
+// The instructions from word `begin` to word `end`.
+static inline spyi_spirv_at spyi_spirv_from(const uint32_t *words, size_t begin, size_t end) {
+    spyi_spirv_at i;
+    memset(&i, 0, sizeof i);
+    i.words = words;
+    i.count = end;
+    i.at = begin;
+    return i;
+}
+
+static inline spyi_spirv_at spyi_spirv_first(const uint32_t *words, size_t count) {
+    return spyi_spirv_from(words, 5, count); // behind the header
+}
+
+static inline bool spyi_spirv_next(spyi_spirv_at *i) {
+    i->at += i->length;
+    if (i->at >= i->count) return false;
+    i->w = i->words + i->at;
+    i->length = i->w[0] >> 16;
+    i->op = i->w[0] & 0xffffu;
+    i->broken = i->length == 0 || i->length > i->count - i->at;
+    return !i->broken;
+}
+
+// The operation of the instruction at word `at`, and its word number `n`; `at` 0 is no instruction.
+static inline uint32_t spyi_spirv_op(const uint32_t *words, uint32_t at) {
+    return at ? words[at] & 0xffffu : 0;
+}
+static inline uint32_t spyi_spirv_word(const uint32_t *words, uint32_t at, uint32_t n) {
+    return n < words[at] >> 16 ? words[at + n] : 0;
 }
 
 // >>target_spirv_names.c

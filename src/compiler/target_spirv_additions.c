@@ -43,7 +43,7 @@ typedef struct spyi_addition_code {
 } spyi_addition_code;
 
 static uint32_t spyi_addition_op(const spyi_addition_code *c, uint32_t id) {
-    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+    return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
 static uint32_t spyi_addition_length(const spyi_addition_code *c, uint32_t id) {
@@ -51,8 +51,7 @@ static uint32_t spyi_addition_length(const spyi_addition_code *c, uint32_t id) {
 }
 
 static uint32_t spyi_addition_word(const spyi_addition_code *c, uint32_t id, uint32_t n) {
-    const uint32_t *i = c->words + c->ids[id].at;
-    return n < i[0] >> 16 ? i[n] : 0;
+    return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
 // Instructions whose second word is a type and whose third is the id of the result.
@@ -104,11 +103,11 @@ static bool spyi_addition_has_gradient(const spyi_addition_code *c, uint32_t id,
 // What each id is. False: the code is not as this file knows it, or has no derivative in it.
 static bool spyi_addition_read(spyi_addition_code *c) {
     bool any = false;
-    for (size_t i = 5, length; i < c->count; i += length) {
-        const uint32_t *w = c->words + i;
-        uint32_t op = w[0] & 0xffffu, id = 0;
-        length = spyi_spirv_length(c->words, c->count, i);
-        if (length == 0) return false;
+    spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
+    while (spyi_spirv_next(&i)) {
+        const uint32_t *w = i.w;
+        uint32_t op = i.op, id = 0;
+        size_t length = i.length;
         if (op >= 19 && op <= 39 && length > 1) id = w[1];
         else if (spyi_addition_has_result(op) && length > 2) id = w[2];
         if (id >= c->bound) return false;
@@ -124,7 +123,7 @@ static bool spyi_addition_read(spyi_addition_code *c) {
             c->ids[w[1]].zero = strstr(name, SPYI_ADDITION_ZERO) != NULL;
         }
         if (!id) continue;
-        c->ids[id].at = (uint32_t)i;
+        c->ids[id].at = (uint32_t)i.at;
         c->ids[id].root = id;
         any = any || (op == SPYI_OP_FUNCTION && c->ids[id].backward);
         if (!spyi_spirv_is_chain(op)) continue;
@@ -134,7 +133,7 @@ static bool spyi_addition_read(spyi_addition_code *c) {
         for (size_t k = 4; k < length; k++)
             if (spyi_addition_op(c, w[k]) != SPYI_OP_CONSTANT) c->ids[id].varies = true;
     }
-    return any;
+    return any && !i.broken;
 }
 
 // One instruction of a derivative. `state`: of its block, as it is before the instruction and then behind it.
@@ -188,40 +187,35 @@ static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const 
 static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, size_t end) {
     uint32_t labels = 0;
     c->slots = 1;
-    for (size_t k = begin; k < end; k += c->words[k] >> 16) {
-        const uint32_t *w = c->words + k;
-        uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_OP_LABEL) c->ids[w[1]].label = ++labels;
-        if ((op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) &&
+    for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); spyi_spirv_next(&k);) {
+        const uint32_t *w = k.w;
+        if (k.op == SPYI_OP_LABEL) c->ids[w[1]].label = ++labels;
+        if ((k.op == SPYI_OP_PARAMETER || k.op == SPYI_OP_VARIABLE) &&
             spyi_addition_op(c, spyi_addition_word(c, w[2], 1)) == SPYI_OP_TYPE_POINTER)
             c->ids[w[2]].slot = c->slots++;
-        if (op == SPYI_OP_PARAMETER) c->ids[w[2]].gradient = !spyi_addition_is_context(c, w[2]);
+        if (k.op == SPYI_OP_PARAMETER) c->ids[w[2]].gradient = !spyi_addition_is_context(c, w[2]);
     }
     free(c->states);
     c->states = (uint8_t *)spyi_calloc((size_t)(labels + 1) * c->slots, 1);
     c->failed = c->failed || !c->states;
     uint8_t *state =
         c->states ? c->states + (size_t)labels * c->slots : NULL; // at the function's begin: parameters
-    for (size_t k = begin; c->states && k < end; k += c->words[k] >> 16) {
-        const uint32_t *w = c->words + k;
-        if ((w[0] & 0xffffu) != SPYI_OP_PARAMETER || !c->ids[w[2]].slot) continue;
-        c->states[c->ids[w[2]].slot] = c->ids[w[2]].gradient;
+    for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); c->states && spyi_spirv_next(&k);) {
+        if (k.op != SPYI_OP_PARAMETER || !c->ids[k.w[2]].slot) continue;
+        c->states[c->ids[k.w[2]].slot] = c->ids[k.w[2]].gradient;
     }
     for (bool fresh = c->states != NULL; fresh;) {
         fresh = false;
-        for (size_t k = begin; k < end; k += c->words[k] >> 16) {
-            const uint32_t *w = c->words + k;
-            if ((w[0] & 0xffffu) == SPYI_OP_LABEL)
-                memcpy(state, c->states + (size_t)(c->ids[w[1]].label - 1) * c->slots, c->slots);
-            fresh = spyi_addition_follow(c, w, state) || fresh;
-            fresh = spyi_addition_leave(c, w, state) || fresh;
+        for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); spyi_spirv_next(&k);) {
+            if (k.op == SPYI_OP_LABEL)
+                memcpy(state, c->states + (size_t)(c->ids[k.w[1]].label - 1) * c->slots, c->slots);
+            fresh = spyi_addition_follow(c, k.w, state) || fresh;
+            fresh = spyi_addition_leave(c, k.w, state) || fresh;
         }
     }
-    for (size_t k = begin; k < end; k += c->words[k] >> 16) {
-        const uint32_t *w = c->words + k;
-        uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_OP_LABEL) c->ids[w[1]].label = 0;
-        if (op == SPYI_OP_PARAMETER || op == SPYI_OP_VARIABLE) c->ids[w[2]].slot = 0;
+    for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); spyi_spirv_next(&k);) {
+        if (k.op == SPYI_OP_LABEL) c->ids[k.w[1]].label = 0;
+        if (k.op == SPYI_OP_PARAMETER || k.op == SPYI_OP_VARIABLE) c->ids[k.w[2]].slot = 0;
     }
 }
 
@@ -322,11 +316,11 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
 }
 
 bool spyi_code_is_derivative(const uint32_t *words, size_t count) {
-    for (size_t i = 5; i < count; i += words[i] >> 16) {
-        if (words[i] >> 16 == 0 || (words[i] & 0xffffu) == SPYI_OP_FUNCTION) return false;
-        bool named = (words[i] & 0xffffu) == SPYI_OP_NAME && words[i] >> 16 > 4 && i + 5 <= count;
-        if (named && !strncmp((const char *)(words + i + 2), SPYI_ADDITION_BACKWARD,
-                              sizeof SPYI_ADDITION_BACKWARD - 1))
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_FUNCTION) return false;
+        bool named = i.op == SPYI_OP_NAME && i.length > 4;
+        if (named &&
+            !strncmp((const char *)(i.w + 2), SPYI_ADDITION_BACKWARD, sizeof SPYI_ADDITION_BACKWARD - 1))
             return true;
     }
     return false;
@@ -344,20 +338,17 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
     bool any = spyi_addition_read(&c), inside = false;
     uint32_t block = 0;
     if (any) spyi_addition_put(&c, c.words, 5);
-    for (size_t i = 5; any && i < c.count; i += c.words[i] >> 16) {
-        const uint32_t *w = c.words + i;
-        uint32_t op = w[0] & 0xffffu;
-        if (op == SPYI_OP_FUNCTION && c.ids[w[2]].backward) {
-            size_t end = i;
+    for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); any && spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_FUNCTION && c.ids[i.w[2]].backward) {
+            spyi_spirv_at end = i;
             inside = true;
-            while (end < c.count && (c.words[end] & 0xffffu) != SPYI_OP_FUNCTION_END)
-                end += c.words[end] >> 16;
-            spyi_addition_follow_function(&c, i, end);
+            while (spyi_spirv_next(&end) && end.op != SPYI_OP_FUNCTION_END) continue;
+            spyi_addition_follow_function(&c, i.at, end.at);
         }
-        if (op == SPYI_OP_FUNCTION_END) inside = false;
-        if (op == SPYI_OP_LABEL) block++;
-        if (inside) spyi_addition_write(&c, w, block);
-        else spyi_addition_put(&c, w, w[0] >> 16);
+        if (i.op == SPYI_OP_FUNCTION_END) inside = false;
+        if (i.op == SPYI_OP_LABEL) block++;
+        if (inside) spyi_addition_write(&c, i.w, block);
+        else spyi_addition_put(&c, i.w, i.length);
     }
     bool clear = !c.failed && !c.unclear;
     uint32_t *out = NULL;

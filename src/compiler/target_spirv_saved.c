@@ -29,13 +29,12 @@ typedef struct spyi_saved_code {
 } spyi_saved_code;
 
 static uint32_t spyi_saved_op(const spyi_saved_code *c, uint32_t id) {
-    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+    return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
 // Word `n` of the instruction that defines `id`.
 static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t n) {
-    const uint32_t *i = c->words + c->ids[id].at;
-    return n < i[0] >> 16 ? i[n] : 0;
+    return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
 // An access chain may start at the result of another one. This is such a row of chains as a single one: the variable at its start, and
@@ -202,36 +201,35 @@ static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_
 // Where each id is defined, and each variable first stored to. False: not SPIR-V as this file knows it, or without counters.
 static bool spyi_saved_read(spyi_saved_code *c) {
     bool any = false;
-    for (size_t i = 5, length; i < c->count; i += length) {
-        const uint32_t *w = c->words + i;
-        uint32_t op = w[0] & 0xffffu, id = 0;
-        length = spyi_spirv_length(c->words, c->count, i);
-        if (length == 0) return false;
-        switch (op) {
+    spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
+    while (spyi_spirv_next(&i)) {
+        const uint32_t *w = i.w;
+        uint32_t id = 0;
+        switch (i.op) {
         case SPYI_OP_TYPE_INT:
         case SPYI_OP_TYPE_VECTOR:
         case SPYI_OP_TYPE_MATRIX:
         case SPYI_OP_TYPE_ARRAY:
         case SPYI_OP_TYPE_RUNTIME_ARRAY:
         case SPYI_OP_TYPE_STRUCT:
-        case SPYI_OP_TYPE_POINTER: id = length > 1 ? w[1] : 0; break;
+        case SPYI_OP_TYPE_POINTER: id = i.length > 1 ? w[1] : 0; break;
         case SPYI_OP_CONSTANT:
         case SPYI_OP_PARAMETER:
         case SPYI_OP_VARIABLE:
         case SPYI_OP_LOAD:
         case SPYI_OP_ACCESS_CHAIN:
         case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
-        case SPYI_OP_PHI: id = length > 2 ? w[2] : 0; break;
+        case SPYI_OP_PHI: id = i.length > 2 ? w[2] : 0; break;
         case SPYI_OP_NAME:
-            if (length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
+            if (i.length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
                 c->ids[w[1]].counter = any = true;
             break;
         default: break;
         }
         if (id >= c->bound) return false;
-        if (id) c->ids[id].at = (uint32_t)i;
+        if (id) c->ids[id].at = (uint32_t)i.at;
     }
-    return any;
+    return any && !i.broken;
 }
 
 bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
@@ -249,22 +247,21 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
         free(c.ids);
         return true;
     }
-    for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
+    for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);) {
         spyi_saved_chain chain;
-        spyi_saved_note_store(&c, c.words + i);
-        if (spyi_spirv_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
-            spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
+        spyi_saved_note_store(&c, i.w);
+        if (spyi_spirv_is_chain(i.op) && i.length > 4 && spyi_saved_flatten(&c, i.w[2], 0, &chain))
             spyi_saved_learn(&c, &chain);
     }
-    for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
-        total += spyi_saved_write(&c, c.words + i, &found, NULL);
+    for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);)
+        total += spyi_saved_write(&c, i.w, &found, NULL);
     bool clear = !found.unclear && !(found.wrong && found.right);
     uint32_t *out = found.wrong && clear ? (uint32_t *)spyi_malloc((total + room) * sizeof *out) : NULL;
     if (out) {
         size_t at = 5;
         memcpy(out, c.words, 5 * sizeof *out);
-        for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
-            at += spyi_saved_write(&c, c.words + i, &found, out + at);
+        for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);)
+            at += spyi_saved_write(&c, i.w, &found, out + at);
         free(*words);
         *words = out;
         *count = at;
