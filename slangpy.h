@@ -12767,12 +12767,52 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
     return has;
 }
 
-// >>compiler/nested.c ---------------------------------------------------------------------------------------
+// >>compiler/slang_ir.h -------------------------------------------------------------------------------------
 
-// Derivatives of nested calls: whether all functions that a derivative would go through have one in the call's mode. libslang
-// asks that only where a result is returned, in functions of a type without generics. Backward through a function that is
-// differentiable forward only it crashes, also where the call is marked no_diff; forward through one with a backward derivative
-// only it takes 0. So the modules' text in Slang's IR is read before code is made of them. What is of interest there:
+// What is kept of modules' text in Slang's IR: functions, what they call, and which of them have derivatives.
+
+typedef struct spyi_ir_map { // of 64-bit keys that are hashes; open addressing
+    uint64_t *keys;          // 0: free
+    uint32_t *values;
+    uint32_t count, capacity;
+} spyi_ir_map;
+
+typedef struct spyi_ir_call {
+    uint64_t callee;
+    bool has[2]; // derivatives: forward, backward
+    bool no_diff;
+} spyi_ir_call;
+
+typedef struct spyi_ir_function {
+    uint64_t link; // hash of its name for the linker
+    char *name;    // NULL: it has none
+    spyi_ir_call *calls;
+    uint32_t call_count;
+    uint64_t bodies[2]; // the function whose body its derivative is made of; 0: none
+} spyi_ir_function;
+
+typedef struct spyi_ir_entry { // of a witness table
+    uint64_t key, function;
+} spyi_ir_entry;
+
+struct spyi_sl_nested {
+    spyi_ir_function *functions;
+    spyi_ir_map by_link;
+    spyi_ir_entry *entries;
+    uint32_t function_count, entry_count, text_count;
+    uint64_t root;
+};
+
+SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key);      // NULL: there is none
+SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value); // the key must be new
+SPYI_FN void spyi_ir_map_free(spyi_ir_map *map);
+SPYI_FN spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t link);
+// Adds what a module's text says.
+SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module);
+
+// >>compiler/slang_ir.c -------------------------------------------------------------------------------------
+
+// The text of modules in Slang's IR, read for their functions' calls and derivatives. What is of interest there:
 //
 //     Annotation(%g, 1 : UInt, %h)             forward derivative of %g; 4, 5, 7 and 9: parts of the backward one
 //     let %h : ... = ForwardDifferentiate(%g)  it is made of the body of %g; a derivative that the user wrote is a func
@@ -12783,29 +12823,21 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
 //
 // A function that is called where derivatives are taken is annotated beside the call, with the same words.
 
-// >>maps
-
-typedef struct spyi_ir_map { // of 64-bit keys that are hashes; open addressing
-    uint64_t *keys;          // 0: free
-    uint32_t *values;
-    uint32_t count, capacity;
-} spyi_ir_map;
-
-static uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key) {
+SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key) {
     if (!map->capacity) return NULL;
     for (uint32_t i = (uint32_t)key & (map->capacity - 1); map->keys[i]; i = (i + 1) & (map->capacity - 1))
         if (map->keys[i] == key) return &map->values[i];
     return NULL;
 }
 
-static void spyi_ir_map_free(spyi_ir_map *map) {
+SPYI_FN void spyi_ir_map_free(spyi_ir_map *map) {
     free(map->keys);
     free(map->values);
     memset(map, 0, sizeof *map);
 }
 
 // The key must be new. Without memory it is not kept.
-static void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
+SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     if (map->count * 2 >= map->capacity) {
         spyi_ir_map grown;
         grown.capacity = map->capacity ? map->capacity * 2 : 64;
@@ -12840,34 +12872,6 @@ static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
     return item;
 }
 
-// >>what is kept of modules
-
-typedef struct spyi_ir_call {
-    uint64_t callee;
-    bool has[2]; // derivatives: forward, backward
-    bool no_diff;
-} spyi_ir_call;
-
-typedef struct spyi_ir_function {
-    uint64_t link; // hash of its name for the linker
-    char *name;    // NULL: it has none
-    spyi_ir_call *calls;
-    uint32_t call_count;
-    uint64_t bodies[2]; // the function whose body its derivative is made of; 0: none
-} spyi_ir_function;
-
-typedef struct spyi_ir_entry { // of a witness table
-    uint64_t key, function;
-} spyi_ir_entry;
-
-struct spyi_sl_nested {
-    spyi_ir_function *functions;
-    spyi_ir_map by_link;
-    spyi_ir_entry *entries;
-    uint32_t function_count, entry_count, text_count;
-    uint64_t root;
-};
-
 void spyi_sl_nested_free(spyi_sl_nested *nested) {
     if (!nested) return;
     for (uint32_t i = 0; i < nested->function_count; ++i) {
@@ -12880,7 +12884,7 @@ void spyi_sl_nested_free(spyi_sl_nested *nested) {
     free(nested);
 }
 
-static spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t link) {
+SPYI_FN spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t link) {
     const uint32_t *index = spyi_ir_map_get(&nested->by_link, link);
     return index ? &nested->functions[*index] : NULL;
 }
@@ -12894,8 +12898,6 @@ static spyi_ir_function *spyi_ir_make(spyi_sl_nested *nested, uint64_t link) {
     spyi_ir_map_put(&nested->by_link, link, nested->function_count - 1);
     return f;
 }
-
-// >>reading
 
 typedef struct spyi_ir_slice {
     const char *at;
@@ -13208,7 +13210,7 @@ static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
     nested->text_count++;
 }
 
-static void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module) {
+SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module) {
     spyi_sl_blob *blob = NULL;
     if (module->v->disassemble(module, &blob) >= 0 && blob) {
         spyi_text text = { NULL, 0, 0 }; // the blob need not end with a NUL
@@ -13219,7 +13221,12 @@ static void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module) 
     spyi_sl_blob_free(&blob);
 }
 
-// >>asking
+// >>compiler/nested.c ---------------------------------------------------------------------------------------
+
+// Derivatives of nested calls: whether all functions that a derivative would go through have one in the call's mode. libslang
+// asks that only where a result is returned, in functions of a type without generics. Backward through a function that is
+// differentiable forward only it crashes, also where the call is marked no_diff; forward through one with a backward derivative
+// only it takes 0. So the modules' text in Slang's IR (slang_ir.c) is read before code is made of them.
 
 typedef struct spyi_ir_search {
     const spyi_sl_nested *parts[2]; // the kernel's, the unit's
