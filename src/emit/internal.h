@@ -31,16 +31,20 @@ SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // its memory is not touched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
-SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s,
-                             uint32_t leaf);          // one value for all of a thread's elements
+// Whether it has one value for all of a thread's elements.
+SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // wide: the last vector may be partly valid
-SPYI_FN const char *spyi_own_suffix(
-    const spyi_emit_state *s); // of the current element's coordinates and places
+// Of the names of the current element's coordinates and places.
+SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
-SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN bool spyi_has_base(const spyi_emit_state *s,
+                           uint32_t leaf); // its indices begin at a number of their own
+// The type in which a leaf's memory is declared, per element of its walk.
 SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t leaf);
+// Vectors of 3 and 4 64-bit scalars, where the target wants them scalar by scalar; a leaf that is loaded so.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
+// Wide leaves: the vectors that hold the thread's elements, and how many of them one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 
