@@ -1,47 +1,9 @@
 // A generated kernel's text to the code that a driver takes.
-#include "compiler/internal.h"
+#include "compiler/target.h"
 
 // Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
 // memory over 300 kernels (tests/unit/test_compiler.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
-
-// SPIR-V's OpSource says "Slang" as number 11, which older validators and drivers do not know: 0 is "unknown".
-static void spyi_code_patch_source(uint32_t *words, size_t count) {
-    if (count < 5 || words[0] != 0x07230203u) return;
-    for (size_t i = 5; i < count;) {
-        uint32_t op = words[i] & 0xffffu, length = words[i] >> 16;
-        if (length == 0 || op == SPYI_OP_FUNCTION) return; // no OpSource behind it
-        if (op == 3 && length >= 2 && i + 1 < count) words[i + 1] = 0;
-        i += length;
-    }
-}
-
-// Mesa 22.3 compares structs by name as well: OpCopyLogical between "X_natural" and "X_natural_logical", which Slang emits
-// without its optimiser, fails there ("Type mismatch for SPIR-V SSA value"). Without names all structs are called the same.
-static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
-    if (!spyi_spirv_is_known(words, count)) return count;
-    uint8_t *is_struct = (uint8_t *)spyi_calloc(words[3] + 1, 1);
-    if (!is_struct) return count;
-    size_t to = 5;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 5, length; i < count; i += length) {
-            uint32_t op = words[i] & 0xffffu;
-            length = spyi_spirv_length(words, count, i);
-            if (length == 0) { // not SPIR-V as we know it: leave it alone
-                free(is_struct);
-                return count;
-            }
-            bool named = length >= 2 && words[i + 1] < words[3];
-            if (pass == 0 && op == SPYI_OP_TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
-            if (pass == 0 && op == SPYI_OP_FUNCTION) break;
-            if (pass == 0 || (op == SPYI_OP_NAME && named && is_struct[words[i + 1]])) continue;
-            memmove(words + to, words + i, length * sizeof *words);
-            to += length;
-        }
-    }
-    free(is_struct);
-    return to;
-}
 
 // The code's shader parameters, with bindings as the backends want them.
 static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
@@ -77,8 +39,6 @@ static size_t spyi_code_prelude(const spyi_code *code) {
     spyi_sl_blob_free(&prelude);
     return size;
 }
-
-// >>string literals
 
 static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
     spyi_sl_blob *diagnostics = NULL;
@@ -123,7 +83,7 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-// Slang's faults that saved.c and additions.c know of. The code's structs have their names.
+// Slang's faults that target_*_saved.c and target_*_additions.c know of. The code's structs have their names.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
     bool right, added;
     if (unit->compiler->target == SPYI_TARGET_SPIRV) {
@@ -169,7 +129,7 @@ static bool spyi_code_has_derivative(spyi_sl_component *linked) {
     return found;
 }
 
-// saved.c and additions.c cannot put derivatives right that spirv-opt has gone over: it puts all functions into one and drops the
+// target_spirv_saved.c and target_spirv_additions.c cannot put derivatives right that spirv-opt has gone over: it puts all functions into one and drops the
 // names. Replaces `linked` by the same program without spirv-opt, if it has derivatives. The driver optimises them all the same.
 static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
     spyi_sl_option none = spyi_sl_no_optimization();

@@ -1,4 +1,4 @@
-// What declare_type.c and declare.c share: the tree's memory, and what is at hand while a tree is built.
+// What the files that build a tree of declarations share: the tree's memory, and what is at hand while it is built.
 #ifndef SPYI_COMPILER_DECLARE_H
 #define SPYI_COMPILER_DECLARE_H
 
@@ -75,5 +75,54 @@ SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out);
 
 // document.c: the doc comment above line `number` (from 1) of a file; "" when there is none.
 SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t number);
+
+typedef struct spyi_sl_nodes {
+    spy_decl *items;
+    uint32_t count, capacity;
+} spyi_sl_nodes;
+
+// Where a walk is: what the nodes that it finds are children of.
+typedef struct spyi_sl_scope {
+    spy_decl_kind kind;
+    const char *path;      // "" at the root
+    const spyi_type *type; // of a struct: where its fields lie; else NULL
+    spyi_sl_decl *decl;
+    int depth;
+} spyi_sl_scope;
+
+// declare.c: lists of nodes
+SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node);
+// The list becomes the node's children, fields first.
+SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes);
+// Path, and place in the source.
+SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                           spy_decl *node);
+// ... and the walk: nodes of all that the scope holds.
+SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out);
+SPYI_FN bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl);
+
+// declare_text.c: declarations as one writes them
+SPYI_FN const char *spyi_sl_type_text(const spy_decl *node);
+// The parameters in round brackets without these, or what is generic in angle brackets with them.
+SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out);
+SPYI_FN const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *node);
+SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
+                                          const spyi_sl_nodes *nodes);
+SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
+                                       const spyi_sl_nodes *nodes);
+
+// declare_function.c: nodes of what is generic, of functions and variables
+SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
+                                   spyi_sl_nodes *out);
+SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
+                                   const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out);
+SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                      spyi_sl_nodes *out);
+SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
+                                    spyi_sl_nodes *out);
+
+// declare_extension.c
+SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                    spyi_sl_nodes *out);
 
 #endif // SPYI_COMPILER_DECLARE_H

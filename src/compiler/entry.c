@@ -1,5 +1,5 @@
 // Functions as entry points of a compute shader: their [numthreads] and which parameters the system fills.
-#include "compiler/internal.h"
+#include "compiler/target.h"
 
 static spyi_system spyi_sl_system(const char *semantic) {
     static const struct {

@@ -1,4 +1,4 @@
-// One leaf in a kernel: how it is declared in the parameter block, where its elements lie, how they are loaded and stored.
+// One leaf in a kernel: where its elements lie, and how they are loaded and stored.
 #include "emit/internal.h"
 
 // >>targets
@@ -22,7 +22,7 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 }
 
 // As a type is declared in memory: bare bools are integers there.
-static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
+SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
     else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
@@ -61,88 +61,8 @@ static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
     return type->scalar;
 }
 
-// >>how a leaf is walked
-
-SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) {
-    return s->key->walk[leaf] & SPYI_WALK_MASK;
-}
-SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
-    return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0;
-}
-
-SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf) {
-    return (s->key->walk[leaf] & SPYI_WALK_SKIPPED) != 0;
-}
-SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
-    return (s->key->walk[leaf] & SPYI_WALK_SUMMED) != 0;
-}
-
-SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
-    uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
-    return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
-}
-
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
-    return spyi_key_is_vector(s->key, leaf);
-}
-
-SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
-    uint32_t walk = spyi_walk_of(s, i);
-    return !s->bound->leaves[i].out &&
-           (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
-}
-
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
-    return s->key->width > 1 && (s->key->rank == 1 || s->key->crosses);
-}
-
-SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
-    return s->key->crosses ? s->suffix : "";
-}
-
-SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
-    if (s->key->reordered) return true;
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
-        if (spyi_leaf_in_memory(&s->bound->leaves[i]) && spyi_walk_of(s, i) >= SPYI_WALK_INNER) return true;
-    return false;
-}
-
-// Whether indices of the leaf begin at a number of their own. A pointer's index must not be negative: NVIDIA's driver
-// takes it as unsigned.
-static bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
-    return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
-}
-
-// The type in which a leaf's memory is declared, per element of its walk.
-static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
-    const spyi_leaf *leaf = &s->bound->leaves[i];
-    return spyi_gathers(s, i) ? leaf->element : leaf->packed;
-}
-
-static bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
-    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
-           spyi_scalar_size(type->scalar) == 8;
-}
-
-static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
-    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
-}
-
-// Vectors that hold the thread's elements of a wide leaf.
-static uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
-}
-
-// Vectors in one access of a wide leaf: 1, or 2 and 4 of those that go as uint4.
-static uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
-    const spyi_type *memory = spyi_memory_type(s, i);
-    size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
-    bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
-    return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
-}
-
 // A wide leaf's vector type.
-static void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
     spyi_text_add(out, "%u", SPYI_LANES);
 }
@@ -151,113 +71,6 @@ static void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *o
 static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
     spyi_text_add(out, "w_%s", s->names[i]);
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
-}
-
-// >>the block
-
-static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, uint32_t offset) {
-    spyi_emitted *e = s->out;
-    if (e->pack_count == s->pack_capacity) {
-        uint32_t capacity = s->pack_capacity ? s->pack_capacity * 2 : 32;
-        spyi_pack *packs = (spyi_pack *)spyi_realloc(e->packs, capacity * sizeof *packs);
-        if (!packs) {
-            s->failed = true;
-            return;
-        }
-        e->packs = packs;
-        s->pack_capacity = capacity;
-    }
-    spyi_pack *pack = &e->packs[e->pack_count++];
-    pack->op = (uint8_t)op;
-    pack->dim = (uint8_t)dim;
-    pack->leaf = (uint16_t)leaf;
-    pack->offset = offset;
-}
-
-SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
-                           size_t align, const char *format, ...) {
-    char line[2048]; // names of types reach 1,000 characters
-    va_list list;
-    va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    spyi_text_add(&s->fields, "    %s;\n", line);
-    size_t offset = spyi_align(s->out->block_size, align);
-    if (align > s->block_align) s->block_align = align;
-    spyi_add_pack(s, op, dim, leaf, (uint32_t)offset);
-    s->out->block_size = (uint32_t)(offset + size);
-}
-
-// Names of leaves in block and buffers: paths, but without what our own names have: "_count", "x__stride0".
-SPYI_FN void spyi_make_names(spyi_emit_state *s) {
-    const spyi_bound *b = s->bound;
-    for (uint32_t i = 0; i < b->leaf_count && !s->failed; i++) {
-        spyi_text name = { NULL, 0, 0 };
-        if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
-            spyi_text_add(&name, "p");
-        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
-        for (const char *c = b->leaves[i].path; *c; c++) {
-            char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
-            if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
-        }
-        for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
-            if (strcmp(s->names[j], spyi_text_str(&name)) != 0) continue;
-            spyi_text_add(&name, "__n%u", i);
-            break;
-        }
-        s->names[i] = name.data;
-        s->failed = !name.data;
-    }
-}
-
-static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
-    const spyi_leaf *leaf = &s->bound->leaves[i];
-    const spyi_type *memory = spyi_memory_type(s, i);
-    spyi_text type = { NULL, 0, 0 };
-    if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
-        if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
-        else spyi_spell_vector(s, i, &type);
-    } else {
-        spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
-    }
-    if (!s->key->bindings) {
-        spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
-    } else {
-        spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s",
-                      leaf->out ? "RW" : "", spyi_text_str(&type), s->names[i]);
-        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-    }
-    spyi_text_free(&type);
-}
-
-// Three numbers, in x, y and z.
-static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
-    spyi_add_field(s, op, 0, 0, 4, 4, "uint %s[3]", name);
-    for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
-}
-
-static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
-    const spyi_leaf *leaf = &s->bound->leaves[i];
-    spyi_text type = { NULL, 0, 0 };
-    if (!leaf->field_size && !leaf->binds) return;
-    leaf->kind->field(leaf, &type);
-    if (leaf->binds && spyi_leaf_is_whole(leaf)) {
-        spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
-        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        spyi_text_free(&type);
-        return;
-    }
-    if (leaf->binds) {
-        spyi_text_add(&s->holders, "%s " SPYI_HOLDER_PREFIX "%s;\n", spyi_text_str(&type), s->names[i]);
-        s->out->holders[s->out->holder_count++] = (uint16_t)i;
-        spyi_text_free(&type);
-        return;
-    }
-    size_t size = leaf->field_size;
-    if (s->path->pads_structs) size = spyi_align(size, leaf->field_align);
-    spyi_add_field(s, SPYI_PACK_KIND, 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
-                   s->names[i]);
-    spyi_text_free(&type);
 }
 
 // Where the current element is, for kinds: its number among the call's elements.
@@ -277,73 +90,11 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     spyi_text_free(&element);
 }
 
-SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
-    const spyi_bound *b = s->bound;
-    const spyi_variant_key *key = s->key;
-    const char *index = key->index64 ? "int64_t" : "int";
-    size_t index_size = key->index64 ? 8 : 4;
-    for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
-        if (spyi_leaf_in_memory(&b->leaves[i]) && !spyi_is_skipped(s, i)) spyi_declare_leaf(s, i);
-    if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
-    if (key->rank > 0 && !key->team) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->team) spyi_declare_sums(s);
-    if (key->folded && !b->dispatch && !key->team) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
-    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
-    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
-    if (b->uses_library || b->call_info || key->grouped) {
-        spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
-        for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
-            spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
-    }
-    if (spyi_needs_coordinates(s) && !key->grouped && !key->by_team) {
-        for (uint32_t d = 1; d < key->rank; d++) {
-            spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
-            spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
-            spyi_add_field(s, SPYI_PACK_SHIFT, d, 0, 4, 4, "uint _shift%u", d);
-        }
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        const char *name = s->names[i];
-        if (spyi_is_skipped(s, i) || leaf->source == SPYI_SOURCE_NONE) continue;
-        if (leaf->source == SPYI_SOURCE_KIND) {
-            spyi_declare_kind(s, i);
-            continue;
-        }
-        if (!spyi_leaf_in_memory(leaf)) {
-            const spyi_type *type = leaf->source == SPYI_SOURCE_SCALAR ? leaf->element : leaf->type;
-            spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
-                              : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
-                                                                  : SPYI_PACK_INLINE;
-            if (spyi_is_long_vector(s, type))
-                spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
-                               spyi_spell(type->element), name, type->columns);
-            else
-                spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s", spyi_spell(type),
-                               name);
-            continue;
-        }
-        uint32_t walk = spyi_walk_of(s, i);
-        if (spyi_has_base(s, i))
-            spyi_add_field(s, SPYI_PACK_BASE, 0, i, index_size, index_size, "%s %s__base",
-                           key->index64 ? index : "uint", name);
-        for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
-            if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
-                spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index,
-                               name, d);
-        for (uint32_t d = 0; d < leaf->consumed && spyi_gathers(s, i); d++)
-            spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name,
-                           d);
-    }
-    if (s->out->block_size) // as large as the compiler makes it, and whole words
-        s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
-}
-
 // >>places
 
 // Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `vector` of the thread's.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
-                       spyi_text *out) {
+                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);

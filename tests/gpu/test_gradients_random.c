@@ -645,7 +645,7 @@ static spy_tensor *with_grad(spy_shape shape) {
     return laid_out(NULL, SPY_FLOAT32, NULL, shape, 0, true);
 }
 
-// Slang's own faults in them are put right by compiler/saved.c and compiler/additions.c.
+// Slang's own faults in them are put right by compiler/target_*_saved.c and compiler/target_*_additions.c.
 static void run_loops(size_t programs) {
     size_t wrong = 0, skipped = 0, capacity = 1 << 20;
     char *source = (char *)malloc(capacity);
@@ -694,7 +694,7 @@ static void test_loops(void **state) {
 }
 
 // Programs that were wrong: an element read at two indices that are equal (2012); a counter of a loop in a variable that Slang had used
-// for something else before, so that saved.c did not know it (5008).
+// for something else before, so that target_spirv_saved.c did not know it (5008).
 static void test_loops_again(void **state) {
     static const uint32_t seeds[] = { 2012, 5008 };
     NEEDS_DEVICE();

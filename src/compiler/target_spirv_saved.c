@@ -6,11 +6,10 @@
 // This file turns the indices round, in the code that Slang made. It does so only where the code itself shows that the indices
 // are in the wrong order: the counter of an inner loop is set to 0 behind that of the loop around it. A Slang without the fault
 // is therefore left alone. What this file cannot read it reports, and changes nothing.
-#include "compiler/internal.h"
+#include "compiler/target.h"
 
-// >>SPIR-V: the counters of loops whose values are saved are variables called _pc
-
-enum { SPYI_MOST_INDICES = 24, SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
+// The counters of loops whose values are saved are variables called _pc.
+enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
     uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
@@ -30,13 +29,12 @@ typedef struct spyi_saved_code {
 } spyi_saved_code;
 
 static uint32_t spyi_saved_op(const spyi_saved_code *c, uint32_t id) {
-    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+    return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
 // Word `n` of the instruction that defines `id`.
 static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t n) {
-    const uint32_t *i = c->words + c->ids[id].at;
-    return n < i[0] >> 16 ? i[n] : 0;
+    return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
 // An access chain may start at the result of another one. This is such a row of chains as a single one: the variable at its start, and
@@ -203,36 +201,35 @@ static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_
 // Where each id is defined, and each variable first stored to. False: not SPIR-V as this file knows it, or without counters.
 static bool spyi_saved_read(spyi_saved_code *c) {
     bool any = false;
-    for (size_t i = 5, length; i < c->count; i += length) {
-        const uint32_t *w = c->words + i;
-        uint32_t op = w[0] & 0xffffu, id = 0;
-        length = spyi_spirv_length(c->words, c->count, i);
-        if (length == 0) return false;
-        switch (op) {
+    spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
+    while (spyi_spirv_next(&i)) {
+        const uint32_t *w = i.w;
+        uint32_t id = 0;
+        switch (i.op) {
         case SPYI_OP_TYPE_INT:
         case SPYI_OP_TYPE_VECTOR:
         case SPYI_OP_TYPE_MATRIX:
         case SPYI_OP_TYPE_ARRAY:
         case SPYI_OP_TYPE_RUNTIME_ARRAY:
         case SPYI_OP_TYPE_STRUCT:
-        case SPYI_OP_TYPE_POINTER: id = length > 1 ? w[1] : 0; break;
+        case SPYI_OP_TYPE_POINTER: id = i.length > 1 ? w[1] : 0; break;
         case SPYI_OP_CONSTANT:
         case SPYI_OP_PARAMETER:
         case SPYI_OP_VARIABLE:
         case SPYI_OP_LOAD:
         case SPYI_OP_ACCESS_CHAIN:
         case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
-        case SPYI_OP_PHI: id = length > 2 ? w[2] : 0; break;
+        case SPYI_OP_PHI: id = i.length > 2 ? w[2] : 0; break;
         case SPYI_OP_NAME:
-            if (length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
+            if (i.length == 3 && w[1] < c->bound && w[2] == SPYI_COUNTER_NAME)
                 c->ids[w[1]].counter = any = true;
             break;
         default: break;
         }
         if (id >= c->bound) return false;
-        if (id) c->ids[id].at = (uint32_t)i;
+        if (id) c->ids[id].at = (uint32_t)i.at;
     }
-    return any;
+    return any && !i.broken;
 }
 
 bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
@@ -250,124 +247,25 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
         free(c.ids);
         return true;
     }
-    for (size_t i = 5; i < c.count; i += c.words[i] >> 16) {
+    for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);) {
         spyi_saved_chain chain;
-        spyi_saved_note_store(&c, c.words + i);
-        if (spyi_spirv_is_chain(c.words[i] & 0xffffu) && c.words[i] >> 16 > 4 &&
-            spyi_saved_flatten(&c, c.words[i + 2], 0, &chain))
+        spyi_saved_note_store(&c, i.w);
+        if (spyi_spirv_is_chain(i.op) && i.length > 4 && spyi_saved_flatten(&c, i.w[2], 0, &chain))
             spyi_saved_learn(&c, &chain);
     }
-    for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
-        total += spyi_saved_write(&c, c.words + i, &found, NULL);
+    for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);)
+        total += spyi_saved_write(&c, i.w, &found, NULL);
     bool clear = !found.unclear && !(found.wrong && found.right);
     uint32_t *out = found.wrong && clear ? (uint32_t *)spyi_malloc((total + room) * sizeof *out) : NULL;
     if (out) {
         size_t at = 5;
         memcpy(out, c.words, 5 * sizeof *out);
-        for (size_t i = 5; i < c.count; i += c.words[i] >> 16)
-            at += spyi_saved_write(&c, c.words + i, &found, out + at);
+        for (spyi_spirv_at i = spyi_spirv_first(c.words, c.count); spyi_spirv_next(&i);)
+            at += spyi_saved_write(&c, i.w, &found, out + at);
         free(*words);
         *words = out;
         *count = at;
     }
     free(c.ids);
     return clear && (out || !found.wrong);
-}
-
-// >>CUDA text: what is saved is stored as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 count loops; NAME has a number of its own
-
-typedef struct spyi_saved_group {
-    char *from;  // "["
-    size_t size; // to behind the "]"
-} spyi_saved_group;
-
-// The indices behind a name: [..][..]. Gives their number.
-static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDICES]) {
-    uint32_t count = 0;
-    while (*at == '[' && count < SPYI_MOST_INDICES) {
-        int open = 0;
-        char *end = at;
-        do {
-            open += (*end == '[') - (*end == ']');
-            end++;
-        } while (open && *end && *end != '\n');
-        if (open) return 0;
-        out[count].from = at;
-        out[count++].size = (size_t)(end - at);
-        at = end;
-    }
-    return count;
-}
-
-// Where the text in front of `at` last sets the counter in a "[_pc_1]" to 0; NULL: it is no counter. Slang may put a counter into a
-// variable that it used for something else before, with the name of that.
-static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group, const char *at) {
-    char begin[80];
-    const char *last = NULL;
-    if (group->size > 50) return NULL;
-    for (const char *c = group->from + 1; c < group->from + group->size - 1; c++)
-        if (!spyi_is_word(*c)) return NULL;
-    snprintf(begin, sizeof begin, "%.*s = int(0);", (int)(group->size - 2), group->from + 1);
-    for (const char *c = strstr(body, begin); c && c < at; c = strstr(c + 1, begin))
-        if (c == body || !spyi_is_word(c[-1])) last = c;
-    return last;
-}
-
-static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
-    char *from = groups[0].from;
-    size_t size = (size_t)(groups[depth - 1].from + groups[depth - 1].size - from), at = 0;
-    char *copy = (char *)spyi_malloc(size);
-    if (!copy) return;
-    for (uint32_t i = depth; i-- > 0; at += groups[i].size) memcpy(copy + at, groups[i].from, groups[i].size);
-    memcpy(from, copy, size);
-    free(copy);
-}
-
-// Turns round all indices of what is called so, wherever the text has it. False: somewhere it has fewer.
-static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint32_t depth, bool turn) {
-    spyi_saved_group groups[SPYI_MOST_INDICES];
-    char text[64];
-    snprintf(text, sizeof text, "%.*s[", (int)size, name);
-    for (char *c = strstr(body, text); c; c = strstr(c + 1, text)) {
-        if (c != body && spyi_is_word(c[-1])) continue;
-        if (spyi_saved_groups(c + size, groups) < depth) return false;
-        if (turn) spyi_saved_turn_text(groups, depth);
-    }
-    return true;
-}
-
-bool spyi_code_order_saved_text(char *body) {
-    static const char counter[] = "[_pc_";
-    spyi_text done = { NULL, 0, 0 }; // " NAME " of each
-    bool clear = true;
-    for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
-        spyi_saved_group groups[SPYI_MOST_INDICES];
-        uint32_t depth = 0, wrong = 0, right = 0, count;
-        const char *before = NULL;
-        char *name = c, mark[64];
-        char *first = c; // of the indices
-        for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
-            open += (first[-1] == ']') - (first[-1] == '[');
-        name = first;
-        while (name > body && spyi_is_word(name[-1])) name--;
-        count = spyi_saved_groups(first, groups);
-        if (name == first || first - name > 48 || count < 2) continue;
-        if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;
-        for (; depth < count; depth++) {
-            const char *begin = spyi_saved_text_begin(body, &groups[depth], name);
-            if (!begin) break;
-            wrong += before && before > begin;
-            right += before && before < begin;
-            before = begin;
-        }
-        snprintf(mark, sizeof mark, " %.*s ", (int)(first - name), name);
-        if (strstr(spyi_text_str(&done), mark)) continue;
-        spyi_text_add(&done, "%s", mark);
-        if (depth < count || (wrong && right)) clear = false;
-        else if (wrong)
-            clear = spyi_saved_turn_name(body, name, (size_t)(first - name), depth, false) &&
-                    spyi_saved_turn_name(body, name, (size_t)(first - name), depth, true);
-    }
-    spyi_text_free(&done);
-    return clear;
 }

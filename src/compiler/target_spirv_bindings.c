@@ -1,9 +1,9 @@
 // Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
 // without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
 // that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
-#include "compiler/internal.h"
+#include "compiler/target.h"
 
-enum { // of the SPIR-V enumerants; operations: internal.h
+enum { // of the SPIR-V enumerants; operations: target.h
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
@@ -21,12 +21,12 @@ enum { // of the SPIR-V enumerants; operations: internal.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding; // UINT32_MAX: not decorated so
-    uint32_t storage;      // class, of variables; UINT32_MAX: is none
-    uint32_t type;         // of variables and pointers: what they lead to; of arrays: the element
-    uint32_t value;        // of constants
-    uint32_t number;       // new binding
-    uint32_t image;        // of image types: where in the code
+    uint32_t set, binding;       // UINT32_MAX: not decorated so
+    uint32_t storage;            // class, of variables; UINT32_MAX: is none
+    uint32_t type;               // of variables and pointers: what they lead to; of arrays: the element
+    uint32_t value;              // of constants
+    uint32_t number;             // new binding
+    uint32_t image;              // of image types: where in the code
     uint32_t function, position; // of parameters
 } spyi_code_id;
 
@@ -43,7 +43,7 @@ typedef struct spyi_code_scan {
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
     uint32_t function, parameters; // the one that is being read, and its parameters so far
-    bool failed; // out of memory
+    bool failed;                   // out of memory
 } spyi_code_scan;
 
 static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
@@ -126,20 +126,16 @@ static bool spyi_code_scan_words(spyi_code_scan *s) {
     s->ids = (spyi_code_id *)spyi_malloc(s->id_count * sizeof *s->ids);
     if (!s->ids) return false;
     memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
-    for (size_t i = 5; i < s->count;) {
-        uint32_t length = (uint32_t)spyi_spirv_length(s->words, s->count, i);
-        if (length == 0) return false;
-        spyi_code_read(s, s->words + i, length);
-        i += length;
-    }
-    return !s->failed;
+    spyi_spirv_at i = spyi_spirv_first(s->words, s->count);
+    while (spyi_spirv_next(&i)) spyi_code_read(s, i.w, (uint32_t)i.length);
+    return !s->failed && !i.broken;
 }
 
 // First byte of a struct's member; 0 when it is no struct.
 static uint32_t spyi_code_member_offset(const spyi_code_scan *s, uint32_t type, uint32_t member) {
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        const uint32_t *w = i.w;
+        if (i.op == SPYI_OP_FUNCTION) break;
         if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type && w[2] == member &&
             w[3] == SPYI_DECORATION_OFFSET)
             return w[4];
@@ -155,9 +151,9 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
         if (s->uses[i].member == UINT32_MAX) return true;
         uint32_t begin = spyi_code_member_offset(s, type, s->uses[i].member), next = UINT32_MAX;
         // A member reaches up to the next one.
-        for (size_t k = 5; k < s->count; k += s->words[k] >> 16) {
-            const uint32_t *w = s->words + k;
-            if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
+        for (spyi_spirv_at k = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&k);) {
+            const uint32_t *w = k.w;
+            if (k.op == SPYI_OP_FUNCTION) break;
             if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type &&
                 w[3] == SPYI_DECORATION_OFFSET && w[4] > begin && w[4] < next)
                 next = w[4];
@@ -267,9 +263,9 @@ static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, cons
 // Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
 static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
                                     const spyi_sl_binding *bindings, spyi_text *messages) {
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) != SPYI_OP_TEXEL_POINTER || (w[0] >> 16) < 6) continue;
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        const uint32_t *w = i.w;
+        if (i.op != SPYI_OP_TEXEL_POINTER || i.length < 6) continue;
         const uint32_t *image = spyi_code_image(s, w[3]);
         if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
             continue; // R32i, R32ui
@@ -302,10 +298,9 @@ static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id,
 static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
     const spyi_code_id *p = spyi_code_at(s, id);
     if (p->value != UINT32_MAX || p->function == UINT32_MAX || depth == 0) return p->value != UINT32_MAX;
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) == SPYI_OP_CALL && w[3] == p->function && (w[0] >> 16) > 4 + p->position &&
-            !spyi_code_is_constant(s, w[4 + p->position], depth - 1))
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_CALL && i.w[3] == p->function && i.length > 4 + p->position &&
+            !spyi_code_is_constant(s, i.w[4 + p->position], depth - 1))
             return false;
     }
     return true;
@@ -314,13 +309,11 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 // Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
     bool kinds[3] = { false, false, false };
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        uint32_t op = w[0] & 0xffffu;
-        if ((op != SPYI_OP_ACCESS_CHAIN && op != SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) || (w[0] >> 16) < 5)
-            continue;
-        uint32_t number = spyi_code_at(s, w[3])->number;
-        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS && !spyi_code_is_constant(s, w[4], 8))
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
+        uint32_t number = spyi_code_at(s, i.w[3])->number;
+        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS &&
+            !spyi_code_is_constant(s, i.w[4], 8))
             kinds[inputs->slots[number].kind] = true;
     }
     if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
@@ -398,9 +391,9 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
 }
 
 static void spyi_code_patch(spyi_code_scan *s) {
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) return;
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        uint32_t *w = s->words + i.at;
+        if (i.op == SPYI_OP_FUNCTION) return;
         if (w[0] != (4u << 16 | SPYI_OP_DECORATE)) continue;
         const spyi_code_id *id = spyi_code_at(s, w[1]);
         if (id->number == UINT32_MAX) continue;

@@ -10,7 +10,7 @@
 // where all of it stands in one block and nothing else uses its parts; what looks otherwise stays as it is. A backward call of a layer
 // of 32 x 8 weights with loops takes 3.3 ms on lavapipe, where it took 13.5 ms (128 elements). Its compilation takes as long as
 // before: that goes into copies of whole arrays. (An element that is -0 stays so, where adding 0 made it 0.)
-#include "compiler/internal.h"
+#include "compiler/target.h"
 
 // The storage class of variables in functions, and how many arrays may lie in each other.
 enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
@@ -49,12 +49,11 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
 
 // The operation that defines `id`; 0: none.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
-    return id < c->bound && c->ids[id].at ? c->words[c->ids[id].at] & 0xffffu : 0;
+    return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
 static uint32_t spyi_sparse_word(const spyi_sparse_code *c, uint32_t id, uint32_t n) {
-    const uint32_t *w = c->words + c->ids[id].at;
-    return n < w[0] >> 16 ? w[n] : 0;
+    return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
 // Whether `id` is a load of a whole variable that only one instruction uses; gives the variable.
@@ -193,11 +192,11 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
     static const char names[2][12] = { "Array.dzero", "Array.dadd" };
     uint32_t function = 0;
     bool any = false;
-    for (size_t i = 5, length; i < c->count; i += length) {
-        const uint32_t *w = c->words + i;
-        uint32_t op = w[0] & 0xffffu, id = 0;
-        length = spyi_spirv_length(c->words, c->count, i);
-        if (length == 0) return false;
+    spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
+    while (spyi_spirv_next(&i)) {
+        const uint32_t *w = i.w;
+        uint32_t op = i.op, id = 0;
+        size_t length = i.length;
         switch (op) {
         case SPYI_OP_TYPE_VECTOR:
         case SPYI_OP_TYPE_ARRAY:
@@ -223,13 +222,13 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
         default: break;
         }
         if (id >= c->bound) return false;
-        if (id) c->ids[id].at = (uint32_t)i;
+        if (id) c->ids[id].at = (uint32_t)i.at;
         if (op == SPYI_OP_FUNCTION) function = id;
         if (!function) continue;
         if (!spyi_sparse_is_plain(op) ||
             (op == SPYI_OP_FUNCTION && spyi_sparse_defined(c, w[1]) != SPYI_OP_TYPE_ARRAY))
             c->ids[function].sum = c->ids[function].zeros = false;
-        c->starts[c->instructions++] = (uint32_t)i;
+        c->starts[c->instructions++] = (uint32_t)i.at;
         for (uint32_t k = 1; k < length; k++) {
             if (w[k] >= c->bound || (id && k == 2)) continue;
             c->ids[w[k]].uses++;
@@ -237,7 +236,7 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
                 c->ids[w[k]].escapes = true;
         }
     }
-    return any;
+    return any && !i.broken;
 }
 
 static size_t spyi_sparse_put(const spyi_sparse_code *c, const spyi_sparse_sum *sum, uint32_t *out) {

@@ -1,6 +1,6 @@
 // What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
 // not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0; or it copies the whole.
-#include "compiler/internal.h"
+#include "compiler/target.h"
 
 // Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
 // and without doubled underscores.
@@ -84,8 +84,8 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
     for (uint32_t i = 0; i < inputs->count; i++) {
         spyi_input *p = &inputs->items[i];
         uint32_t uniform = bindings[i].binding;
-        if (p->kind == SPYI_INPUT_DATA && p->type->kind != SPYI_TYPE_OTHER && uniform < inputs->uniform_count &&
-            used[uniform])
+        if (p->kind == SPYI_INPUT_DATA && p->type->kind != SPYI_TYPE_OTHER &&
+            uniform < inputs->uniform_count && used[uniform])
             p->slot = (int32_t)uniform;
     }
     return true;

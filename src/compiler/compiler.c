@@ -1,0 +1,74 @@
+// Compilers: what all units of a device share, and the library that the first unit opens.
+#include "compiler/internal.h"
+
+SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
+    char **copy = (char **)spyi_calloc(count ? count : 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; ++i) copy[i] = spyi_strdup(strings[i] ? strings[i] : "");
+    return copy;
+}
+
+SPYI_FN void spyi_sl_free_strings(char **strings, size_t count) {
+    for (size_t i = 0; strings && i < count; ++i) free(strings[i]);
+    free(strings);
+}
+
+spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
+    uint32_t failed = spyi_failed_allocations();
+    spyi_compiler *c = (spyi_compiler *)spyi_calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->ctx = ctx;
+    c->types = types;
+    c->target = desc->target;
+    c->library_path = spyi_strdup(desc->library_path);
+    c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
+    c->include_path_count = c->include_paths ? desc->include_path_count : 0;
+    c->embedded = desc->embedded;
+    c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
+    c->hook = desc->files;
+    c->print = desc->print;
+    if (desc->bounds_record)
+        snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
+                 (unsigned long long)desc->bounds_record);
+    if (spyi_failed_allocations() != failed) {
+        spyi_compiler_destroy(c);
+        return NULL;
+    }
+    return c;
+}
+
+void spyi_compiler_destroy(spyi_compiler *compiler) {
+    if (!compiler) return;
+    if (compiler->library) spyi_sl_release();
+    spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
+    free(compiler->library_path);
+    free(compiler);
+}
+
+uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
+    return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
+    const spyi_sl_library *library = NULL;
+    spyi_global_lock();
+    bool ready = c->library != NULL;
+    spyi_global_unlock();
+    if (ready) return SPY_OK;
+    spyi_step(c->ctx, "load compiler", false);
+    spy_status status = spyi_sl_acquire(c->library_path, &library, error);
+    spyi_step(c->ctx, "load compiler", true);
+    if (status != SPY_OK) return status;
+    spyi_global_lock();
+    ready = c->library != NULL;
+    c->library = library;
+    spyi_global_unlock();
+    if (ready) { // another thread has done it meanwhile
+        spyi_sl_release();
+        return SPY_OK;
+    }
+    spyi_atomic_add(&c->loads, 1);
+    spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
+    return SPY_OK;
+}

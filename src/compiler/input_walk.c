@@ -1,0 +1,167 @@
+// A walk through Slang's layout of a program: each shader parameter that is met becomes an input (inputs.c has the list).
+//
+// Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
+// ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
+// Source: Slang's user guide, "Using the Reflection API".
+//
+// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
+// buffer in what is around it. Loose globals lie in one that has no address.
+#include "compiler/inputs.h"
+
+static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
+                                const spyi_sl_at *at) {
+    unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
+    bool moved = w->cuda && spyi_sl_has_unsized(w->unit, layout);
+    for (unsigned i = 0; i < count && !w->failed; ++i) {
+        spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
+        const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
+        if (!name || (!*path && strcmp(name, "spyi_block") == 0)) continue; // the kernel's own block
+        spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at inner = *at;
+        if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
+            inner.parameter = true;
+        spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
+        if (moved) // what reflection says is added to that again
+            inner.offset += spyi_sl_cuda_field(w->unit, layout, !*path, i) -
+                            w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
+        spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
+        spyi_text_free(&full);
+    }
+}
+
+// What lies in a ConstantBuffer<T> or ParameterBlock<T>.
+static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
+                                bool block) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_sl_variable_layout *container = lib->spReflectionTypeLayout_getContainerVarLayout(layout);
+    spyi_sl_variable_layout *element = lib->spReflectionTypeLayout_GetElementVarLayout(layout);
+    if (!element) return;
+    at.data_set = at.set;
+    at.data_binding = at.binding;
+    if (container)
+        at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
+    if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
+    spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
+    at.data_size = w->cuda ? spyi_sl_cuda_size(w->unit, held)
+                           : lib->spReflectionTypeLayout_GetSize(held, SPYI_SL_CATEGORY_UNIFORM);
+    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
+    at.offset = 0;
+    spyi_sl_walk_input(w, element, path, at);
+}
+
+// CUDA: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data are a tensor's: they
+// are given as a StructuredBuffer is, which is laid out so too.
+static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
+                                const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_text text = { NULL, 0, 0 };
+    if (!spyi_type_is_unsized(type)) {
+        const spyi_type *element =
+            spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetElementType(slang), false);
+        bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && at->data_size > 0;
+        spyi_text_add(&text, "StructuredBuffer<%s>", element->name);
+        if (plain) type = spyi_type_other(w->unit->compiler->types, spyi_text_str(&text));
+        spyi_sl_add_input(w, plain ? SPYI_INPUT_DATA : SPYI_INPUT_FOREIGN, path, type, at);
+    } else {
+        spyi_sl_at inner = *at;
+        spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, at);
+        spyi_sl_add_uniform(w, &inner, at->holder, 0);
+        inner.offset = 0;
+        spyi_text_add(&text, "%s[]", path);
+        if (!w->failed)
+            spyi_sl_add_input(w, SPYI_INPUT_DATA, spyi_text_str(&text), type->fields[0].type, &inner);
+        if (!w->failed) w->inputs->items[w->inputs->count - 1].elements = true;
+    }
+    spyi_text_free(&text);
+}
+
+// A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
+                                 const spyi_type *type, const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    bool array = spyi_type_is_bound_array(type);
+    if (spyi_type_is_unsized(type)) {
+        spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, at);
+        return;
+    }
+    uint32_t count = array ? type->field_count : 1;
+    if (array) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);
+        slang = lib->spReflectionType_GetElementType(slang);
+    }
+    bool buffer = spyi_sl_is_buffer(lib, slang);
+    bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
+                                SPYI_SL_SHAPE_TEXELS;
+    const spyi_type *texel =
+        texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
+               : NULL;
+    spyi_input_kind kind = !buffer || (w->cuda && texels) ? SPYI_INPUT_FOREIGN
+                           : w->cuda                      ? SPYI_INPUT_DATA
+                                                          : SPYI_INPUT_BUFFER;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at one = *at;
+        one.offset += 16 * i; // CUDA: an address and a count
+        spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
+        spyi_sl_binding *binding =
+            spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
+        spyi_text_free(&full);
+        if (!binding) return;
+        binding->count = i ? 0 : count;
+        binding->texel = texel;
+    }
+}
+
+SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
+                                spyi_sl_at at) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
+    spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
+    if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT)
+        return; // all globals together have no type
+    if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0)
+        return; // fixed in the code
+    at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
+    at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
+    at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
+    unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
+    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
+        at.set += at.entry_set;
+        at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_REGISTER_SPACE);
+        at.binding = 0;
+    }
+    if ((kind == SPYI_SL_KIND_CONSTANT_BUFFER || kind == SPYI_SL_KIND_PARAMETER_BLOCK) &&
+        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_PUSH) == 0) {
+        spyi_sl_walk_holder(w, layout, path, at, kind == SPYI_SL_KIND_PARAMETER_BLOCK);
+        return;
+    }
+    if (!*path) {
+        spyi_sl_walk_fields(w, layout, path, &at);
+        return;
+    }
+    const spyi_type *type = spyi_sl_to_type(w->unit, w->live, slang, false);
+    size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
+    bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
+                       lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
+    bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
+    if (w->cuda && spyi_sl_is_unsized(w->unit, slang)) {
+        spyi_sl_add_unsized(w, slang, path, type, &at);
+    } else if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
+        if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
+    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY &&
+               type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
+        if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
+    } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
+        // none is the entry point's, and in push constants.
+        if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
+        if (at.data_size > 0 && type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
+            spyi_sl_walk_fields(w, layout, path, &at);
+    } else if (kind == SPYI_SL_KIND_STRUCT) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
+        spyi_sl_walk_fields(w, layout, path, &at);
+    } else {
+        spyi_sl_add_resource(w, slang, path, type, &at);
+    }
+}

@@ -1,0 +1,206 @@
+// Slang's functions as signatures: what a name stands for, its overloads, their parameters and results.
+#include "compiler/internal.h"
+
+uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
+    if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return 1;
+    return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(function);
+}
+
+// Slang lists overloads last declared first; people count the other way.
+spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index) {
+    uint32_t count = spyi_sl_overload_count(unit, function);
+    if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return function;
+    return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverload)(function, count - 1 - index);
+}
+
+spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    size_t prefix = 0;
+    spyi_sl_last_part(name, &prefix);
+    if (!prefix) return NULL;
+    spyi_text owner = { NULL, 0, 0 };
+    spyi_text_add_n(&owner, name, prefix);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&owner));
+    spyi_text_free(&owner);
+    return type;
+}
+
+bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                            const char *name) {
+    return spyi_sl_owner(unit, live, name) &&
+           !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(function, SPYI_SL_MODIFIER_STATIC);
+}
+
+// Whether the name is that of a struct's constructors: "Foo", "Foo.__init" or "Foo.$init"; then the struct.
+static spyi_sl_type *spyi_sl_constructed(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    size_t prefix = 0;
+    const char *last = spyi_sl_last_part(name, &prefix);
+    spyi_text owner = { NULL, 0, 0 };
+    if (prefix && (strcmp(last, "__init") == 0 || strcmp(last, "$init") == 0))
+        spyi_text_add_n(&owner, name, prefix);
+    else spyi_text_add(&owner, "%s", name);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&owner));
+    spyi_text_free(&owner);
+    if (type && SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(type) != SPYI_SL_KIND_STRUCT) type = NULL;
+    return type;
+}
+
+spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                        spyi_sl_type **constructed) {
+    spyi_sl_function *f = NULL;
+    *constructed = NULL;
+    live->kept_kib += 1;
+    if (spyi_sl_name_is_safe(name))
+        f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+    if (!f && name && (*constructed = spyi_sl_constructed(unit, live, name)) != NULL)
+        f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByNameInType)(live->layout, *constructed,
+                                                                          "$init");
+    if (!f) return NULL;
+    bool set = SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f);
+    if (set && SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(f) == 0) return NULL;
+    // A property is found as a function that is none.
+    if (!set && !SPYI_SL_FUNCTION(unit, spReflectionFunction_GetResultType)(f)) return NULL;
+    return f;
+}
+
+// A parameter of the signature's text and list.
+static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_text *text) {
+    spyi_text_add(text, "%s%s%s%s %s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
+                  p->out ? (p->in ? "inout " : "out ") : "", p->type->display, p->name,
+                  p->has_default ? " = ..." : "");
+    out->params[out->param_count++] = *p;
+}
+
+void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
+                          spyi_sl_type *constructed, bool specialised, spyi_signature *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    size_t prefix = 0;
+    const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
+    memset(out, 0, sizeof *out);
+    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open
+    // only if it has parameters of its own.
+    spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
+    const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
+    bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
+    out->generic =
+        !specialised && generic && !constructed && (!strchr(name, '<') || (owns && !strchr(last, '<')));
+    out->differentiable =
+        lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
+    out->result = constructed ? spyi_sl_to_type(unit, live, constructed, false)
+                              : spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function),
+                                                out->generic);
+    bool method = !constructed && spyi_sl_needs_instance(unit, live, function, name);
+    out->callee = constructed ? SPYI_CALLEE_CONSTRUCTOR : method ? SPYI_CALLEE_METHOD : SPYI_CALLEE_FUNCTION;
+    out->spelling = spyi_strdup(constructed ? out->result->name : method ? last : name);
+    unsigned count = lib->spReflectionFunction_GetParameterCount(function);
+    out->params = (spyi_param *)spyi_calloc(count + 2, sizeof *out->params);
+    spyi_text text = { NULL, 0, 0 };
+    if (!constructed) spyi_text_add(&text, "%s ", out->result->display);
+    spyi_text_add(&text, "%.*s(",
+                  (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
+                                                         : (ptrdiff_t)strlen(name)),
+                  name);
+    if (method && out->params) {
+        spyi_param p;
+        memset(&p, 0, sizeof p);
+        p.name = spyi_strdup("this");
+        p.type = spyi_sl_to_type(unit, live, spyi_sl_owner(unit, live, name), false);
+        p.in = true;
+        p.out = lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_MUTATING) != NULL;
+        spyi_sl_add_param(out, &p, &text);
+    }
+    for (unsigned i = 0; i < count && out->params; ++i) {
+        spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
+        spyi_sl_type *type = v ? lib->spReflectionVariable_GetType(v) : NULL;
+        const char *param_name = v ? lib->spReflectionVariable_GetName(v) : NULL;
+        spyi_param p;
+        memset(&p, 0, sizeof p);
+        if (!v) continue;
+        p.type = spyi_sl_to_type(unit, live, type, out->generic);
+        // An empty pack is listed as one parameter of a type without a name: it takes no argument.
+        if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
+        p.name = spyi_strdup(param_name ? param_name : "");
+        bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
+        bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
+        p.out = is_out || is_inout;
+        p.in = !is_out || is_inout;
+        p.no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
+        p.has_default = lib->spReflectionVariable_HasDefaultValue(v);
+        spyi_sl_add_param(out, &p, &text);
+    }
+    spyi_text_add(&text, ")");
+    out->display = spyi_strdup(spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
+// Whether one of the session's modules declares the function; else it is of Slang's core module.
+bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_decl *root = lib->spReflectionFunction_asDecl(function);
+    for (spyi_sl_decl *up = root; up; up = lib->spReflectionDecl_getParent(up)) root = up;
+    spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int m = 0; m < count; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, m);
+        if (module && module->v->getModuleReflection(module) == root) return true;
+    }
+    return false;
+}
+
+// Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
+static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *found,
+                                  spyi_overloads *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < out->count; ++i) {
+        bool declared = spyi_sl_is_declared(unit, live, spyi_sl_overload(unit, found, i));
+        out->items[i].built_in = !declared;
+        any = any || declared;
+    }
+    for (uint32_t i = 0; i < out->count && !any; ++i) out->items[i].built_in = false;
+}
+
+typedef struct spyi_sl_finding_function {
+    const char *name;
+    spyi_overloads *out;
+} spyi_sl_finding_function;
+
+static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_finding_function *f = (spyi_sl_finding_function *)context;
+    spyi_overloads *out = f->out;
+    spyi_sl_type *constructed = NULL;
+    spyi_sl_function *found = spyi_sl_find_function(unit, live, f->name, &constructed);
+    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0;
+    out->items = (spyi_signature *)spyi_calloc(count + 1, sizeof *out->items);
+    for (uint32_t i = 0; i < count && out->items; ++i)
+        spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
+                             &out->items[out->count++]);
+    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, found, out);
+    for (uint32_t i = 0; i < out->count; ++i)
+        for (uint32_t p = 0; p < out->items[i].param_count; ++p)
+            out->takes_pairs = out->takes_pairs || spyi_type_holds_pair(out->items[i].params[p].type);
+}
+
+spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
+    spyi_sl_finding_function f;
+    memset(out, 0, sizeof *out);
+    f.name = name;
+    f.out = out;
+    spy_status status = spyi_sl_ask(unit, 1, "find a function", spyi_sl_ask_function, &f, error);
+    if (status != SPY_OK || out->items) return status;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+void spyi_signature_free(spyi_signature *signature) {
+    if (!signature) return;
+    for (uint32_t i = 0; i < signature->param_count; ++i) free((void *)(uintptr_t)signature->params[i].name);
+    free(signature->params);
+    free(signature->display);
+    free(signature->spelling);
+    memset(signature, 0, sizeof *signature);
+}
+
+void spyi_overloads_free(spyi_overloads *overloads) {
+    if (!overloads) return;
+    for (uint32_t i = 0; i < overloads->count; ++i) spyi_signature_free(&overloads->items[i]);
+    free(overloads->items);
+    memset(overloads, 0, sizeof *overloads);
+}

@@ -1,0 +1,114 @@
+// The file system that a session sees: files of the disk or of the program's hook, and the library's own modules in a folder
+// of their own.
+#include "compiler/internal.h"
+
+static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
+    static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
+        if (memcmp(uuid, &ours[i], sizeof *uuid) == 0) return self;
+    return NULL; // Slang asks for private interfaces first
+}
+
+static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
+    *out = spyi_sl_files_cast(self, uuid);
+    return *out ? SPYI_SL_OK : SPYI_SL_NO_INTERFACE;
+}
+
+// The object is a part of a spyi_sl_live, which outlives its session: nothing to count.
+static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
+    (void)self;
+    return 1;
+}
+
+// libslang reads the stored form of a module in one of two states. After an error it refuses each module that this one imports,
+// and then throws where nothing can catch it (`import typo; import slangpy_diff;`). So what it imports is loaded first.
+static void spyi_sl_load_embedded_imports(spyi_sl_source_files *files, const spyi_embedded *embedded) {
+    spyi_compiler *c = files->compiler;
+    for (const char *const *line = embedded->lines; *line; ++line) {
+        const char *import = strncmp(*line, "__exported ", 11) == 0 ? *line + 11 : *line;
+        if (strncmp(import, "import ", 7) != 0) continue;
+        size_t n = strcspn(import + 7, ";");
+        for (size_t i = 0; i < c->embedded_count; ++i) {
+            const spyi_sl_stored *stored = &c->embedded_stored[i];
+            spyi_sl_module *module = NULL;
+            if (strlen(c->embedded[i].name) != n || strncmp(import + 7, c->embedded[i].name, n) != 0 ||
+                !stored->data || spyi_sl_is_loaded(files->session, stored->name, &module))
+                continue;
+            spyi_sl_load_embedded_imports(files, &c->embedded[i]);
+            spyi_sl_blob *diagnostics = NULL,
+                         *blob = c->library->slang_createBlob(stored->data, stored->size);
+            if (blob)
+                files->session->v->loadModuleFromIRBlob(files->session, stored->name, stored->path, blob,
+                                                        &diagnostics);
+            spyi_sl_blob_free(&diagnostics);
+            spyi_sl_blob_free(&blob);
+        }
+    }
+}
+
+static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spyi_text *text) {
+    spyi_compiler *compiler = files->compiler;
+    spyi_sl_loading *loading = files->loading;
+    const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
+    bool found = false;
+    if (!embedded) {
+        if (!loading) files->refused = true;
+        found = loading && spyi_source_read(compiler, loading, path, text);
+        if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
+            spyi_text why = { NULL, 0, 0 };
+            found = spyi_source_unseal(compiler->library, files->session, loading->unit->trusted, text, &why);
+            if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
+            spyi_text_free(&why);
+        }
+        if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
+        if (found && !spyi_source_is_precompiled(path)) {
+            spyi_text inlined = { NULL, 0, 0 };
+            if (spyi_source_inline_interfaces(text, &inlined)) {
+                spyi_text_free(text);
+                *text = inlined;
+            }
+        }
+        return found;
+    }
+    embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
+    for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+        const spyi_sl_stored *stored = &compiler->embedded_stored[i];
+        size_t n = strlen(compiler->embedded[i].name);
+        if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
+        if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+            spyi_sl_load_embedded_imports(files, &compiler->embedded[i]);
+            spyi_text_add_n(text, (const char *)stored->data, stored->size);
+            return true;
+        }
+        found = strcmp(embedded + n, ".slang") == 0;
+        for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
+            spyi_text_add(text, "%s\n", *line);
+    }
+    return found;
+}
+
+static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
+    spyi_sl_source_files *files = (spyi_sl_source_files *)self;
+    spyi_text text = { NULL, 0, 0 };
+    bool away = false;
+    *out = NULL;
+    if (!spyi_sl_come_back(&away)) return SPYI_SL_NOT_FOUND;
+    if (spyi_sl_find_file(files, path, &text)) {
+        if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
+        *out = files->compiler->library->slang_createBlob(text.data, text.size);
+    }
+    spyi_text_free(&text);
+    spyi_sl_go_back(away);
+    return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+}
+
+static const spyi_sl_files_table spyi_sl_files_functions = {
+    spyi_sl_files_query, spyi_sl_files_count, spyi_sl_files_count, spyi_sl_files_cast, spyi_sl_files_load,
+};
+
+SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *compiler,
+                                spyi_sl_loading *loading) {
+    files->object.v = &spyi_sl_files_functions;
+    files->compiler = compiler;
+    files->loading = loading;
+}

@@ -1,0 +1,229 @@
+// The beginning of a compute kernel: which thread works on which elements. It consists of
+//   the number of the thread's first element, with the layout of groups and of call groups;
+//   the guard that ends threads behind the last element;
+//   the element's coordinates in the call, and from them the places of strided leaves.
+// The kernel's entry point stands here, too: its attributes and what the system gives it.
+#include "emit/internal.h"
+
+// >>groups
+
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    const spyi_options *o = &bound->options;
+    uint32_t rank = o->group.rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
+    if (rank) {
+        for (uint32_t d = 0; d < rank; d++) group[bound->rank - rank + d] = (uint32_t)o->group.dims[d];
+        return bound->rank > 0;
+    }
+    if (o->threads[1] * o->threads[2] <= 1) return false;
+    for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
+    return bound->rank > 0;
+}
+
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+    const uint32_t *threads = bound->options.threads;
+    if (threads[0]) return threads[0] * threads[1] * threads[2];
+    if (rank == 0) return 1;
+    return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+}
+
+SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits) {
+    return limits->info.max_group_count < 65535 ? limits->info.max_group_count : 65535;
+}
+
+// >>coordinates
+
+// The number of the current element in the call, as an expression.
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->reordered) {
+        for (uint32_t d = 0; d < s->key->rank; d++)
+            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
+        return;
+    }
+    if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
+    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
+}
+
+SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
+    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> "
+            "spyi_block._shift%u;\n"
+            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, own, index, d);
+    }
+    spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
+                  key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Those of the thread's next element; behind the end, of the last one again.
+static void spyi_emit_next_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    uint32_t last = key->rank - 1u;
+    for (uint32_t d = 0; d <= last; d++)
+        spyi_text_add(body, "    %s spy_c%u_%u = spy_c%u_%u;\n", index, d, s->element, d, s->element - 1);
+    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi_block._size%u)) {\n", s->element,
+                  last, s->element, index, last);
+    for (uint32_t d = last; d > 1; d--)
+        spyi_text_add(body,
+                      "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi_block._size%u)) {\n", d,
+                      s->element, d - 1, s->element, index, d - 1);
+    spyi_text_add(body, "        spy_c1_%u = 0;\n        ++spy_c0_%u;\n    ", s->element, s->element);
+    for (uint32_t d = last; d > 1; d--) spyi_text_add(body, "}");
+    spyi_text_add(body, "}\n");
+}
+
+// Where each strided leaf's element is, from the coordinates.
+SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
+    const spyi_variant_key *key = s->key;
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t walk = spyi_walk_of(s, i);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        if (key->team && (spyi_is_skipped(s, i) || spyi_is_summed(s, i) != summed)) continue;
+        spyi_text_add(body, "    %s %s_at%s = ", index, s->names[i], own);
+        bool first = true;
+        for (uint32_t d = 0; d < key->rank; d++) {
+            bool innermost = d + 1u == key->rank;
+            if (innermost && walk == SPYI_WALK_STILL) continue;
+            spyi_text_add(body, first ? "" : " + ");
+            first = false;
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
+            else spyi_text_add(body, "spy_c%u", d);
+        }
+        spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+// Coordinates and places of all of a thread's elements.
+static void spyi_emit_crossing(spyi_emit_state *s) {
+    for (s->element = 0; s->element < s->key->width; s->element++) {
+        snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        if (s->element) spyi_emit_next_coordinates(s);
+        else spyi_emit_coordinates(s);
+        spyi_emit_offsets(s, false);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// >>a thread's elements
+
+// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+static void spyi_emit_groups(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    uint32_t group[SPY_MAX_RANK], members = 1;
+    spyi_call_group(b, group);
+    for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
+    if (b->options.threads[1] * b->options.threads[2] > 1)
+        spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
+                      s->key->folded ? "(spy_group.y * (spyi_block._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->out->group_size);
+    else
+        spyi_text_add(body, "    uint spy_l = %s;\n",
+                      s->key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x");
+    spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
+    for (uint32_t d = b->rank; d-- > 0;) {
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi_block._shape[%u]) + %u) / %u;\n", d, d,
+                      group[d] - 1, group[d]);
+        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
+                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
+                      group[d], group[d]);
+        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+    }
+    spyi_text_add(body, "    if (spy_g >= spy_n0");
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi_block._shape[%u]", d, d);
+    spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
+    for (uint32_t d = 1; d < b->rank; d++)
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi_block._shape[%u]) + uint(spy_c%u);\n", d, d);
+}
+
+// A dispatch: its ids when groups had to be folded, and the end of its threads.
+static void spyi_emit_threads(spyi_emit_state *s) {
+    const uint32_t *threads = s->bound->options.threads;
+    if (s->key->folded)
+        spyi_text_add(
+            &s->body,
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi_block._groups[0], spy_gy = "
+            "spyi_block._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi_block._groups[2]) return;\n"
+            "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
+            "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
+            s->max_groups, threads[0], threads[1], threads[2]);
+    if (s->bound->guarded)
+        spyi_text_add(
+            &s->body,
+            "    if (spy_thread.x >= spyi_block._threads[0] || spy_thread.y >= spyi_block._threads[1] || "
+            "spy_thread.z >= spyi_block._threads[2]) return;\n");
+}
+
+static void spyi_emit_index(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    if (s->bound->dispatch) spyi_emit_threads(s);
+    else if (key->rank == 0 &&
+             s->out->group_size > 1) // the caller's group; its other threads have nothing to do
+        spyi_text_add(body, "    if (any(spy_thread != 0)) return;\n");
+    if (key->rank == 0) return;
+    if (key->grouped) {
+        spyi_emit_groups(s);
+        spyi_emit_offsets(s, false);
+        return;
+    }
+    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
+    if (key->width > 1) {
+        spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
+                      key->width);
+    } else if (key->unroll > 1) {
+        uint32_t group = s->out->group_size;
+        spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
+                      thread, group, group * key->unroll, group);
+        spyi_text_add(
+            body,
+            "    if (spy_i_0 >= spyi_block._count) return;\n    uint spy_last = spyi_block._count - 1;\n");
+        for (uint32_t k = 1; k < key->unroll; k++)
+            spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
+        return; // flat: no coordinates
+    } else {
+        spyi_text_add(body, "    uint spy_i = %s;\n", thread);
+    }
+    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
+    if (!spyi_needs_coordinates(s) || key->crosses) return;
+    spyi_emit_coordinates(s);
+    spyi_emit_offsets(s, false);
+}
+
+SPYI_FN void spyi_emit_prologue(spyi_emit_state *s) {
+    spyi_emit_index(s);
+    if (spyi_has_tail(s))
+        spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
+    if (s->key->crosses) spyi_emit_crossing(s);
+}
+
+SPYI_FN void spyi_emit_entry_head(const spyi_emit_state *s, spyi_text *out) {
+    const uint32_t *threads = s->bound->options.threads;
+    spyi_text_add(out,
+                  "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
+                  "SV_DispatchThreadID",
+                  threads[0] ? threads[0] : s->out->group_size, threads[0] ? threads[1] : 1,
+                  threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
+    if (s->bound->dispatch)
+        spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
+                           "uint spy_in_group : SV_GroupIndex");
+    else if (threads[1] * threads[2] > 1 || s->key->team)
+        spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
+}

@@ -1,0 +1,185 @@
+// Sums of gradients that elements share.
+//
+//   The elements that add to one place are a sum. A team of threads makes a sum, or a part of one, each thread over every
+//   so-many-th element; then the team adds up its threads in groupshared memory, in a fixed order, and one thread hands the
+//   result on. A sum in one part is added to the gradient as it is; parts are added atomically, or left in memory for
+//   a second pass, which sums them as this one sums elements.
+//
+// Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
+#include "emit/internal.h"
+
+SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
+    return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
+}
+
+SPYI_FN void spyi_declare_sums(spyi_emit_state *s) {
+    static const char *const names[5] = { "_sums", "_each", "_parts", "_length", "_row" };
+    for (uint32_t d = 0; d < (s->key->folded ? 5u : 4u); d++)
+        spyi_add_field(s, SPYI_PACK_TEAM, d, 0, 4, 4, "uint %s", names[d]);
+    for (uint32_t d = 0; d < s->key->rank && s->key->reordered; d++)
+        spyi_add_field(s, SPYI_PACK_ELEMENT, d, 0, 4, 4, "int _element%u", d);
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (!spyi_is_summed(s, i) || !(spyi_is_skipped(s, i) || s->key->finishes)) continue;
+        bool is_double = spyi_sum_scalar(s->bound->leaves[i].type) == SPY_FLOAT64;
+        spyi_add_field(s, SPYI_PACK_SUMS, 0, i, 8, 8, "%s* %s__sums", is_double ? "double" : "float",
+                       s->names[i]);
+    }
+}
+
+// Each scalar of leaf `i`'s sum: `format` has the sum and its number.
+static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, const char *indent) {
+    uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
+    spyi_text sum = { NULL, 0, 0 };
+    spyi_text_add(&sum, n == 1 ? "sum_%s" : "sum_%s[spy_p]", s->names[i]);
+    if (n > 1)
+        spyi_text_add(&s->body, "%s%sfor (int spy_p = 0; spy_p < %u; ++spy_p)\n    ", indent,
+                      n <= 16 ? "[ForceUnroll] " : "", n);
+    spyi_text_add(&s->body, "%s%s = ", indent, spyi_text_str(&sum));
+    spyi_text_add(&s->body, format, spyi_text_str(&sum));
+    spyi_text_add(&s->body, ";\n");
+    spyi_text_free(&sum);
+}
+
+// What teams have left of leaf `i`'s sums: number `row` of each.
+static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *row, spyi_text *out) {
+    uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
+    spyi_text_add(out, "spyi_block.%s__sums[", s->names[i]);
+    if (n > 1) spyi_text_add(out, "(%s * spyi_block._sums + spy_k) * %u + spy_p]", row, n);
+    else spyi_text_add(out, "%s * spyi_block._sums + spy_k]", row);
+}
+
+// Lines one step further in.
+static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
+    const char *line = spyi_text_str(lines);
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+        spyi_text_add(out, "    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+// Places of the loop's element, or of the sum itself at the end.
+static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
+    const char *index = s->key->index64 ? "int64_t" : "int";
+    if (!spyi_needs_coordinates(s)) return;
+    if (!s->key->by_team) spyi_emit_coordinates(s);
+    else
+        spyi_text_add(&s->body, "    %s spy_c0 = %s(spy_k);\n    %s spy_c1 = %s(%s);\n", index, index, index,
+                      index, end ? "0" : "spy_j");
+    spyi_emit_offsets(s, end);
+}
+
+static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
+    const spyi_bound *b = s->bound;
+    spyi_text outer = s->body, arguments = { NULL, 0, 0 };
+    memset(&s->body, 0, sizeof s->body);
+    if (s->key->finishes) {
+        for (uint32_t i = 0; i < b->leaf_count; i++) {
+            if (!spyi_is_summed(s, i)) continue;
+            spyi_text format = { NULL, 0, 0 };
+            spyi_text_add(&format, "%%s + ");
+            spyi_left_place(s, i, "spy_j", &format);
+            spyi_each_sum(s, i, spyi_text_str(&format), "    ");
+            spyi_text_free(&format);
+        }
+    } else {
+        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi_block._each + spy_j;\n");
+        spyi_emit_team_places(s, false);
+        spyi_emit_gradient_arguments(s, &arguments);
+        spyi_emit_call(s, "", spyi_text_str(&arguments), "    ");
+    }
+    spyi_text_free(&arguments);
+    spyi_text_add(
+        &outer,
+        "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
+        "%u)\n    {\n",
+        team);
+    spyi_add_indented(&s->body, &outer);
+    spyi_text_add(&outer, "    }\n");
+    spyi_text_free(&s->body);
+    s->body = outer;
+}
+
+// A team's sum leaves: into the gradient, or for a later pass.
+static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text place = { NULL, 0, 0 };
+    if (spyi_is_skipped(s, i)) {
+        uint32_t n = spyi_type_scalars(leaf->type);
+        spyi_left_place(s, i, "spy_part", &place);
+        if (n > 1)
+            spyi_text_add(&s->body, "    for (int spy_p = %s; spy_p < %u; ++spy_p) ",
+                          spyi_ends_in_loops(s, i) ? "spy_from" : "0", n);
+        else spyi_text_add(&s->body, "    ");
+        spyi_text_add(&s->body, n > 1 ? "%s = sum_%s[spy_p];\n" : "%s = sum_%s;\n", spyi_text_str(&place),
+                      s->names[i]);
+    } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
+        spyi_place(s, i, 0, "", true, &place);
+        spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
+    } else if (spyi_sum_is_long(leaf->type) &&
+               !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+        spyi_place(s, i, 0, "", true, &place);
+        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
+    } else {
+        spyi_make_variable(s, i, "g_", true, "    ");
+        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, s->lvalues[i], leaf->type, "", "    ");
+        spyi_emit_leaf_store(s, i, "    ");
+    }
+    spyi_text_free(&place);
+}
+
+SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    const spyi_bound *b = s->bound;
+    uint32_t group = s->out->group_size, team = spyi_team_size(key, group), side = group / team;
+    spyi_text *body = &s->body;
+    bool places = false, open = false;
+    spyi_text_add(body, "    uint spy_g = %s;\n",
+                  key->folded ? "spy_group.y * spyi_block._row + spy_group.x" : "spy_group.x");
+    spyi_text_add(body, "    uint spy_r = spy_in_group %s %u;\n    uint spy_n = spy_in_group %s %u;\n",
+                  key->inner ? "%" : "/", key->inner ? team : side, key->inner ? "/" : "%",
+                  key->inner ? team : side);
+    spyi_text_add(body,
+                  "    uint spy_part = spy_g %% spyi_block._parts;\n    uint spy_k = spy_g / "
+                  "spyi_block._parts * %u + spy_n;\n",
+                  side);
+    spyi_text_add(body, "    uint spy_end = spy_k < spyi_block._sums ? min(spy_part * spyi_block._length + "
+                        "spyi_block._length, "
+                        "spyi_block._each) : 0;\n");
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
+        const char *scalar = n && spyi_sum_scalar(b->leaves[i].type) == SPY_FLOAT64 ? "double" : "float";
+        if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
+        else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
+        open = open || spyi_ends_in_loops(s, i);
+        places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
+    }
+    if (!key->finishes) spyi_emit_thread_loads(s);
+    spyi_emit_team_loop(s, team);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        char format[160];
+        if (!spyi_is_summed(s, i)) continue;
+        if (spyi_sum_is_long(b->leaves[i].type)) {
+            spyi_text_add(body, "    spyi_team_sums(sum_%s, spy_in_group, spy_r, %u, %u, %s);\n", s->names[i],
+                          team, side, key->inner ? "true" : "false");
+            continue;
+        }
+        snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
+                 team);
+        spyi_each_sum(s, i, format, "    ");
+    }
+    spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi_block._sums)\n    {\n");
+    spyi_text outer = s->body;
+    memset(&s->body, 0, sizeof s->body);
+    if (places) {
+        spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi_block._each");
+        spyi_emit_team_places(s, true);
+    }
+    if (open) spyi_text_add(body, "    int spy_from = min(int(spyi_block._parts), 0);\n");
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_is_summed(s, i)) spyi_emit_team_end(s, i);
+    spyi_add_indented(&s->body, &outer);
+    spyi_text_free(&s->body);
+    s->body = outer;
+    spyi_text_add(body, "    }\n");
+}
