@@ -30492,7 +30492,7 @@ typedef struct spyi_launch {
     uint32_t thread_groups[3]; // as a dispatch's caller counts them
     uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
-    // Backward calls. pass and finishes say what is to be worked out; the others are that.
+    // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from them.
     uint32_t pass, pass_count;
     bool finishes;
     bool leaves_sums; // the pass leaves sums for one that finishes
@@ -30511,6 +30511,7 @@ typedef struct spyi_launch {
 // What a call becomes: a plan for its signature, with a kernel variant for each way in which its memory is walked.
 
 // >>variants: one compiled kernel
+
 // A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
 typedef struct spyi_twins {
     uint32_t references; // variants
@@ -30530,12 +30531,13 @@ struct spyi_variant {
 };
 
 // >>plans: what one signature of a function became
+
 typedef struct spyi_plan spyi_plan;
 struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
+    uint8_t *redirect;  // not a plan: the key also needs the last redirect[i] sizes of value i
     int32_t references; // the table, prepared calls
     spy_function *function;
     uint32_t generation; // of the module that it was made from
@@ -30550,6 +30552,7 @@ struct spyi_plan {
     spyi_plan *retired;       // next of those that wait for the GPU
 };
 
+// plan.c
 // A call leaves the device to compile, and comes back: it keeps its values, the tensors among them, its function and plans.
 // false: out of memory, and the device has not been left.
 typedef struct spyi_call_outside {
@@ -30562,7 +30565,7 @@ SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
 // If another thread is making the same thing: waits until it has, outside of the device, and returns true.
 SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
-// plan.c. spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
+// spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
 
@@ -31941,26 +31944,29 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
 
 // >>call/launch.h -------------------------------------------------------------------------------------------
 
-// From arguments to numbers: what spyi_run needs to know of a launch before anything is recorded.
+// From arguments to the numbers of a launch: shapes, walks, width, access to memory, groups of threads, passes.
 
-// launch.c: shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
+// launch.c
+// Shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+// Whether the kernel walks through the leaf's memory.
+SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
+
+// repeat.c
 // Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
 // The same of one tensor, which then is the leaf's.
 SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
 
-// Whether the kernel walks through the leaf's memory.
-SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
-
 // shape.c
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                 spy_shape *dims, spy_shape *strides);
+// The call shape from all leaves; the first two that disagree are named.
 SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
                                    spyi_text *error);
-// An output must have a place for each element of the call.
+// An output must have a place for each element of the call; whether it has one of its own, overlap.c looks.
 SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                      spyi_text *error);
 
@@ -31978,11 +31984,14 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error);
 
-// passes.c, for backward calls: which gradients are added to in one dispatch; the teams of launch->pass; its dimensions in the
-// order in which they are walked, those that do not share first: gives how many these are.
+// passes.c, for backward calls
+// Which gradients are added to in one dispatch.
 SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
                                       spyi_text *error);
+// The teams of launch->pass.
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+// Gives the dimensions of launch->pass in the order in which they are walked: first those whose elements do not share a
+// gradient, whose number is returned.
 SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
 // Goes on to the next pass, or to the one that finishes this one; false: this was the last.
 SPYI_FN bool spyi_next_pass(spyi_launch *launch);
@@ -32038,7 +32047,7 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
 
 // >>call/run.h ----------------------------------------------------------------------------------------------
 
-// A running call: what its files share.
+// A running call, as its files share it: memory of its own, uses, passes, the dispatch, results.
 
 typedef struct spyi_run_state {
     spy_device *device;
@@ -32073,13 +32082,15 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error);
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
 
 // backward.c
-// Every pass has its variant before the first one runs. `several`: there is more than one; `bytes`: what the sums of the
-// largest need.
+// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
+// launch as the first pass has it. `several`: there is more than one; `bytes`: what the sums of the largest need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
 
 // run.c
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
+// the launch names.
 SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error);
 SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
                                         spyi_text *error);
@@ -32125,9 +32136,10 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
 
 // Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
 SPYI_FN bool spyi_prepare_start(spy_prepared *p);
-SPYI_FN void spyi_prepare_join(spy_prepared *p); // after its thread has finished: takes over what that made
-SPYI_FN void spyi_prepare_wait(
-    spy_prepared *p); // leaves the device until the thread has finished, then joins it
+// After its thread has finished: takes over what that made. Inside the device.
+SPYI_FN void spyi_prepare_join(spy_prepared *p);
+// Leaves the device until the thread has finished, then joins it.
+SPYI_FN void spyi_prepare_wait(spy_prepared *p);
 // The plan and its variants on this thread, for the arguments at hand and the module's code of today.
 SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error);
 // What a thread will compile the next time. false: out of memory, and no thread will.
@@ -32141,7 +32153,6 @@ SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p);
 //
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 
-// Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                 spy_shape *dims, spy_shape *strides) {
     if (leaf->source == SPYI_SOURCE_TENSOR) {
@@ -32167,7 +32178,6 @@ static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, ui
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
-// The call shape from all leaves; the first two that disagree are named.
 SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
                                    spyi_text *error) {
     uint32_t owner[SPY_MAX_RANK] = { 0 };
@@ -32213,7 +32223,6 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
     return SPY_OK;
 }
 
-// An output must have a place for each element of the call; whether it has one of its own, overlap.c looks.
 SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                      spyi_text *error) {
     bool covers = true;
@@ -32772,7 +32781,6 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
             out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
 }
 
-// Whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i) {
     return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
 }
@@ -33102,7 +33110,6 @@ static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
     *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
 }
 
-// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
                                    const spyi_variant *variant, bool repeats, spyi_text *error) {
     const spyi_launch *launch = &plan->launch;
@@ -33248,7 +33255,6 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     return status;
 }
 
-// Where results to host memory go in this launch.
 SPYI_FN void spyi_place_readback(spyi_run_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (s->bound->leaves[i].source != SPYI_SOURCE_READBACK) continue;
@@ -33326,8 +33332,6 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
 
 // Which memory a call's dispatch reads and writes: barriers are made from it.
 
-// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
-// nobody knows.
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
                                    bool *untracked) {
     const spyi_bound *b = s->bound;
@@ -33386,7 +33390,6 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
 
 // What a call gives back: results in host memory, new tensors, and descriptions of both.
 
-// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
     if (!s->sink && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
@@ -33422,7 +33425,6 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
-// After success: hands a new tensor to the caller, and describes results of whatever kind.
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
     if (leaf->source == SPYI_SOURCE_NEW && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
     if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
@@ -33442,8 +33444,6 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 
 // The passes of a running backward call: variants for all of them first, then one dispatch after another.
 
-// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
-// launch as the first pass has it. `several`: it is not the only one; `bytes`: that the largest one's sums need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error) {
     spyi_launch *launch = s->launch;
@@ -33548,8 +33548,6 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     return status;
 }
 
-// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
-// the launch names.
 SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
@@ -34067,7 +34065,6 @@ static void spyi_prepare_thread(void *user) {
     spyi_turns_notify(turns); // the device stays until the thread has been joined
 }
 
-// Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
 SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
     spyi_atomic_store(&p->finished, 0);
@@ -34111,7 +34108,6 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     return known;
 }
 
-// After its thread has finished: takes over what that made. Inside the device.
 SPYI_FN void spyi_prepare_join(spy_prepared *p) {
     if (!p->running) return;
     spy_device *device = p->object.device;
@@ -34132,7 +34128,6 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
     if (old) spyi_plan_release(device, old);
 }
 
-// Leaves the device until the thread has finished, then joins it.
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
     if (p->queued) { // it is wanted now
@@ -34180,7 +34175,6 @@ static bool spyi_prepare_known(spy_prepared *p, spyi_values *values) {
     return known;
 }
 
-// The plan and its variants on this thread, for the arguments at hand and the module's code of today.
 SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
     spyi_plan *plan = NULL;
     spy_status status = spyi_plan_get(p->function, values, &plan, error);
@@ -34198,7 +34192,6 @@ SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_t
     return SPY_OK;
 }
 
-// What a thread will compile the next time. false: out of memory, and no thread will.
 SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values) {
     if (p->values.items) spyi_free_copies(&p->values);
     memset(&p->values, 0, sizeof p->values);
@@ -34926,7 +34919,7 @@ typedef struct spyi_list_call {
 } spyi_list_call;
 
 struct spy_command_list {
-    spyi_sink sink; // what calls know of it
+    spyi_sink sink; // first: what a call knows of it
     char *label;    // or NULL
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data;
@@ -34968,18 +34961,17 @@ SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
 // A dispatch as it is repeated; it points into the list's bytes.
 SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
                                     spyi_dispatch *launch);
-
+// Its operations one by one.
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 
-// list_graph.c: the finished list, submitted. `run` does its operations one by one.
-typedef spy_status (*spyi_list_runner)(spy_command_list *list, spyi_text *error);
-SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error);
+// list_graph.c: the finished list, submitted.
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
 // >>list/list_append.c --------------------------------------------------------------------------------------
 
-// What a command list is made of: its operations, their uses and bytes, and how they grow. Calls come through the table that is
-// below.
+// What a command list is made of: its operations, their uses and bytes, and how they grow. Calls are recorded through the
+// table at the end.
 
 // >>growth
 
@@ -35051,7 +35043,6 @@ SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
 
 // >>calls
 
-// Nothing more can be recorded once the list has been finished.
 static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) {
     return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
 }
@@ -35318,14 +35309,14 @@ SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
 }
 
 // Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
-static spy_status spyi_list_make_graph(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     const spy_backend *backend = device->backend;
     spy_status status = spyi_graph_collect_uses(list, error);
     if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
     if (status == SPY_OK) {
         device->barrier_owed = true; // barriers of operations against each other, not against what was before
-        status = run(list, error);
+        status = spyi_list_run(list, error);
         if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
         else (void)backend->graph_end(device->gpu, NULL, error);
     }
@@ -35345,12 +35336,12 @@ static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
     return status;
 }
 
-SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
     if (spyi_list_wants_graph(list)) {
-        spy_status status = spyi_list_make_graph(list, run, error);
+        spy_status status = spyi_list_make_graph(list, error);
         if (status != SPY_OK) return status;
     }
-    return list->graph ? spyi_list_launch(list, error) : run(list, error);
+    return list->graph ? spyi_list_launch(list, error) : spyi_list_run(list, error);
 }
 
 // >>list/list.c ---------------------------------------------------------------------------------------------
@@ -35495,7 +35486,7 @@ spy_status spy_list_submit(spy_command_list *list) {
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (list->finished) status = spyi_list_submit(list, spyi_list_run, &error);
+    if (list->finished) status = spyi_list_submit(list, &error);
     else spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
     if (SPYI_LIKELY(status == SPY_OK)) list->submit_count++;
     else spyi_fail_text(list->sink.object.device, status, function, &error);

@@ -1,8 +1,6 @@
 // The passes of a running backward call: variants for all of them first, then one dispatch after another.
 #include "call/run.h"
 
-// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
-// launch as the first pass has it. `several`: it is not the only one; `bytes`: that the largest one's sums need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error) {
     spyi_launch *launch = s->launch;

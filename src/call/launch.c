@@ -33,7 +33,6 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
             out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
 }
 
-// Whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i) {
     return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
 }

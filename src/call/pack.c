@@ -11,7 +11,6 @@ static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
     *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
 }
 
-// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
                                    const spyi_variant *variant, bool repeats, spyi_text *error) {
     const spyi_launch *launch = &plan->launch;

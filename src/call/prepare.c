@@ -62,7 +62,6 @@ static void spyi_prepare_thread(void *user) {
     spyi_turns_notify(turns); // the device stays until the thread has been joined
 }
 
-// Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
 SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
     spyi_atomic_store(&p->finished, 0);
@@ -106,7 +105,6 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     return known;
 }
 
-// After its thread has finished: takes over what that made. Inside the device.
 SPYI_FN void spyi_prepare_join(spy_prepared *p) {
     if (!p->running) return;
     spy_device *device = p->object.device;
@@ -127,7 +125,6 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
     if (old) spyi_plan_release(device, old);
 }
 
-// Leaves the device until the thread has finished, then joins it.
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
     if (p->queued) { // it is wanted now
@@ -175,7 +172,6 @@ static bool spyi_prepare_known(spy_prepared *p, spyi_values *values) {
     return known;
 }
 
-// The plan and its variants on this thread, for the arguments at hand and the module's code of today.
 SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
     spyi_plan *plan = NULL;
     spy_status status = spyi_plan_get(p->function, values, &plan, error);
@@ -193,7 +189,6 @@ SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_t
     return SPY_OK;
 }
 
-// What a thread will compile the next time. false: out of memory, and no thread will.
 SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values) {
     if (p->values.items) spyi_free_copies(&p->values);
     memset(&p->values, 0, sizeof p->values);

@@ -36,9 +36,10 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
 
 // Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
 SPYI_FN bool spyi_prepare_start(spy_prepared *p);
-SPYI_FN void spyi_prepare_join(spy_prepared *p); // after its thread has finished: takes over what that made
-SPYI_FN void spyi_prepare_wait(
-    spy_prepared *p); // leaves the device until the thread has finished, then joins it
+// After its thread has finished: takes over what that made. Inside the device.
+SPYI_FN void spyi_prepare_join(spy_prepared *p);
+// Leaves the device until the thread has finished, then joins it.
+SPYI_FN void spyi_prepare_wait(spy_prepared *p);
 // The plan and its variants on this thread, for the arguments at hand and the module's code of today.
 SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error);
 // What a thread will compile the next time. false: out of memory, and no thread will.

@@ -1,7 +1,6 @@
 // What a call gives back: results in host memory, new tensors, and descriptions of both.
 #include "call/run.h"
 
-// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
     if (!s->sink && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
@@ -37,7 +36,6 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
-// After success: hands a new tensor to the caller, and describes results of whatever kind.
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
     if (leaf->source == SPYI_SOURCE_NEW && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
     if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back

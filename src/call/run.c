@@ -63,8 +63,6 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     return status;
 }
 
-// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
-// the launch names.
 SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;

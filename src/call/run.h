@@ -1,4 +1,4 @@
-// A running call: what its files share.
+// A running call, as its files share it: memory of its own, uses, passes, the dispatch, results.
 #ifndef SPYI_CALL_RUN_H
 #define SPYI_CALL_RUN_H
 
@@ -38,13 +38,15 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error);
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
 
 // backward.c
-// Every pass has its variant before the first one runs. `several`: there is more than one; `bytes`: what the sums of the
-// largest need.
+// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
+// launch as the first pass has it. `several`: there is more than one; `bytes`: what the sums of the largest need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
 
 // run.c
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
+// the launch names.
 SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error);
 SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
                                         spyi_text *error);

@@ -3,7 +3,6 @@
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 #include "call/launch.h"
 
-// Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                 spy_shape *dims, spy_shape *strides) {
     if (leaf->source == SPYI_SOURCE_TENSOR) {
@@ -29,7 +28,6 @@ static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, ui
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
-// The call shape from all leaves; the first two that disagree are named.
 SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
                                    spyi_text *error) {
     uint32_t owner[SPY_MAX_RANK] = { 0 };
@@ -75,7 +73,6 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
     return SPY_OK;
 }
 
-// An output must have a place for each element of the call; whether it has one of its own, overlap.c looks.
 SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                      spyi_text *error) {
     bool covers = true;

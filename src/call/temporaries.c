@@ -44,7 +44,6 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     return status;
 }
 
-// Where results to host memory go in this launch.
 SPYI_FN void spyi_place_readback(spyi_run_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (s->bound->leaves[i].source != SPYI_SOURCE_READBACK) continue;

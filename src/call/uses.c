@@ -1,8 +1,6 @@
 // Which memory a call's dispatch reads and writes: barriers are made from it.
 #include "call/run.h"
 
-// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
-// nobody knows.
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
                                    bool *untracked) {
     const spyi_bound *b = s->bound;

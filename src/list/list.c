@@ -139,7 +139,7 @@ spy_status spy_list_submit(spy_command_list *list) {
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (list->finished) status = spyi_list_submit(list, spyi_list_run, &error);
+    if (list->finished) status = spyi_list_submit(list, &error);
     else spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
     if (SPYI_LIKELY(status == SPY_OK)) list->submit_count++;
     else spyi_fail_text(list->sink.object.device, status, function, &error);

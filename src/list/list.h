@@ -31,7 +31,7 @@ typedef struct spyi_list_call {
 } spyi_list_call;
 
 struct spy_command_list {
-    spyi_sink sink; // what calls know of it
+    spyi_sink sink; // first: what a call knows of it
     char *label;    // or NULL
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data;
@@ -73,12 +73,11 @@ SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
 // A dispatch as it is repeated; it points into the list's bytes.
 SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
                                     spyi_dispatch *launch);
-
+// Its operations one by one.
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 
-// list_graph.c: the finished list, submitted. `run` does its operations one by one.
-typedef spy_status (*spyi_list_runner)(spy_command_list *list, spyi_text *error);
-SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error);
+// list_graph.c: the finished list, submitted.
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
 #endif // SPYI_LIST_LIST_H

@@ -1,5 +1,5 @@
-// What a command list is made of: its operations, their uses and bytes, and how they grow. Calls come through the table that is
-// below.
+// What a command list is made of: its operations, their uses and bytes, and how they grow. Calls are recorded through the
+// table at the end.
 #include "list/list.h"
 
 // >>growth
@@ -72,7 +72,6 @@ SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
 
 // >>calls
 
-// Nothing more can be recorded once the list has been finished.
 static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) {
     return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
 }

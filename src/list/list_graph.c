@@ -74,14 +74,14 @@ SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
 }
 
 // Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
-static spy_status spyi_list_make_graph(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     const spy_backend *backend = device->backend;
     spy_status status = spyi_graph_collect_uses(list, error);
     if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
     if (status == SPY_OK) {
         device->barrier_owed = true; // barriers of operations against each other, not against what was before
-        status = run(list, error);
+        status = spyi_list_run(list, error);
         if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
         else (void)backend->graph_end(device->gpu, NULL, error);
     }
@@ -101,10 +101,10 @@ static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
     return status;
 }
 
-SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
     if (spyi_list_wants_graph(list)) {
-        spy_status status = spyi_list_make_graph(list, run, error);
+        spy_status status = spyi_list_make_graph(list, error);
         if (status != SPY_OK) return status;
     }
-    return list->graph ? spyi_list_launch(list, error) : run(list, error);
+    return list->graph ? spyi_list_launch(list, error) : spyi_list_run(list, error);
 }

@@ -46,7 +46,7 @@ typedef struct spyi_launch {
     uint32_t thread_groups[3]; // as a dispatch's caller counts them
     uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
-    // Backward calls. pass and finishes say what is to be worked out; the others are that.
+    // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from them.
     uint32_t pass, pass_count;
     bool finishes;
     bool leaves_sums; // the pass leaves sums for one that finishes

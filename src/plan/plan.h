@@ -6,6 +6,7 @@
 #include "plan/launch.h"
 
 // >>variants: one compiled kernel
+
 // A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
 typedef struct spyi_twins {
     uint32_t references; // variants
@@ -25,12 +26,13 @@ struct spyi_variant {
 };
 
 // >>plans: what one signature of a function became
+
 typedef struct spyi_plan spyi_plan;
 struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
+    uint8_t *redirect;  // not a plan: the key also needs the last redirect[i] sizes of value i
     int32_t references; // the table, prepared calls
     spy_function *function;
     uint32_t generation; // of the module that it was made from
@@ -45,6 +47,7 @@ struct spyi_plan {
     spyi_plan *retired;       // next of those that wait for the GPU
 };
 
+// plan.c
 // A call leaves the device to compile, and comes back: it keeps its values, the tensors among them, its function and plans.
 // false: out of memory, and the device has not been left.
 typedef struct spyi_call_outside {
@@ -57,7 +60,7 @@ SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
 // If another thread is making the same thing: waits until it has, outside of the device, and returns true.
 SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
-// plan.c. spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
+// spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
 
