@@ -32,6 +32,17 @@ static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *devic
     return sink->table->check_open(sink, error);
 }
 
+// What compiles leaves the device: before the list is changed, which other threads may do meanwhile.
+static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, const spyi_values *values,
+                                   spyi_sink *sink, spyi_text *error) {
+    spy_status status = spyi_variants_make(plan, values, error);
+    if (status == SPY_OK) status = spyi_sink_check(sink, function->object.device, error);
+    if (status == SPY_OK) status = sink->table->begin_call(sink, error);
+    if (status == SPY_OK) status = spyi_run(plan, values, sink, false, NULL, error);
+    if (status == SPY_OK) sink->table->end_call(sink, plan);
+    return status;
+}
+
 // Inside the device: the stages of a call or dispatch.
 static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
                                   const spyi_threads *threads, const char *public_name, bool timed,
@@ -58,13 +69,8 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        if (sink) { // what compiles leaves the device: before the list is changed, which other threads may do meanwhile
-            status = spyi_variants_make(plan, values, &error);
-            if (status == SPY_OK) status = spyi_sink_check(sink, function->object.device, &error);
-            if (status == SPY_OK) status = sink->table->begin_call(sink, &error);
-        }
-        if (status == SPY_OK) status = spyi_run(plan, values, sink, timed, gpu_time_ns, &error);
-        if (status == SPY_OK && sink) sink->table->end_call(sink, plan);
+        status = sink ? spyi_call_record(function, plan, values, sink, &error)
+                      : spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);
