@@ -30755,11 +30755,42 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     return status;
 }
 
-// >>call/call_internal.h ------------------------------------------------------------------------------------
+// >>plan/feeds.h --------------------------------------------------------------------------------------------
 
-// A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
+// Values in the device's layout, and those that feed shader parameters.
 
-// >>variants: one compiled kernel
+// pack_leaf.c
+// One value in the device's layout: numbers, host data, whole tensors.
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg,
+                              uint8_t *out); // false: it does not fit
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
+SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
+
+// input_path.c
+// A path's place among the inputs of a kernel or module.
+typedef struct spyi_found {
+    const spyi_input *input;
+    const spyi_type *type;
+    uint32_t offset;  // bytes in the uniform buffer
+    uint32_t element; // of an unsized array, if
+    bool part;        // it is one
+} spyi_found;
+
+// The input, or the part of its plain data, that the path names; `parameter`: of the entry point, else a global.
+SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
+SPYI_FN bool spyi_is_parted(const spyi_type *type); // whether its parts follow as inputs of their own
+// The error for a path that names none; `shown`: how the message names it.
+SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                 spyi_text *error);
+
+// globals.c
+// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
+// A line for each that is given, and for each that the module has besides.
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
+
+// >>feeds
 // A value for a shader parameter, or a part of one.
 typedef struct spyi_feed {
     spyi_leaf leaf;  // its path is ours
@@ -30778,25 +30809,21 @@ typedef struct spyi_feeds {
     bool untracked; // one is an address
 } spyi_feeds;
 
-// A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
-typedef struct spyi_twins {
-    uint32_t references; // variants
-    spyi_kernel *kernel;
-    spyi_inputs inputs;
-    spyi_entry entry; // of a shader, with the places of its parameters
-    char *text;
-} spyi_twins;
+// feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
+SPYI_FN spy_status spyi_feeds_make(const struct spyi_plan *plan, const spyi_emitted *emitted,
+                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
+                                   spyi_text *error);
+SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
 
-typedef struct spyi_variant {
-    spyi_variant_key key;
-    spyi_emitted emitted; // its text is dropped once compiled
-    spyi_feeds feeds;
-    spyi_kernel *kernel;
-    spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;    // room for a launch's: of leaves, feeds, sums, group counts, the print buffer
-} spyi_variant;
+// The running call's values into feeds->data and bindings[slot].
+SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
+                                   spyi_text *error);
 
-// >>launch: one call's shapes and memory, worked out before anything is recorded
+// >>plan/launch.h -------------------------------------------------------------------------------------------
+
+// What a plan keeps of its running call, or of its last one: shapes and memory. call/ works it out before anything is recorded.
+
+typedef struct spyi_variant spyi_variant;
 
 #define SPYI_GEOMETRY_BYTES (offsetof(spy_tensor, contiguous) - offsetof(spy_tensor, shape))
 
@@ -30838,12 +30865,12 @@ typedef struct spyi_launch {
     uint32_t thread_groups[3]; // as a dispatch's caller counts them
     uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
-    // Backward calls. pass and finishes say what is to be worked out; the others are that.
+    // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from them.
     uint32_t pass, pass_count;
     bool finishes;
     bool leaves_sums; // the pass leaves sums for one that finishes
     spyi_pass passes[SPYI_MOST_PASSES];
-    uint32_t kept; // collapsed dimensions whose elements do not share
+    uint32_t kept;                                  // collapsed dimensions whose elements do not share
     uint32_t sums, each, length, parts, team_parts; // parts: as the pass that leaves them has
     uint64_t team_groups, sums_bytes;
     int64_t element_strides[SPY_MAX_RANK]; // of the call's own elements along collapsed dimensions
@@ -30852,20 +30879,44 @@ typedef struct spyi_launch {
         repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
 } spyi_launch;
 
+// >>plan/plan.h ---------------------------------------------------------------------------------------------
+
+// What a call becomes: a plan for its signature, with a kernel variant for each way in which its memory is walked.
+
+// >>variants: one compiled kernel
+
+// A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
+typedef struct spyi_twins {
+    uint32_t references; // variants
+    spyi_kernel *kernel;
+    spyi_inputs inputs;
+    spyi_entry entry; // of a shader, with the places of its parameters
+    char *text;
+} spyi_twins;
+
+struct spyi_variant {
+    spyi_variant_key key;
+    spyi_emitted emitted; // its text is dropped once compiled
+    spyi_feeds feeds;
+    spyi_kernel *kernel;
+    spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;    // room for a launch's: of leaves, feeds, sums, group counts, the print buffer
+};
+
 // >>plans: what one signature of a function became
+
 typedef struct spyi_plan spyi_plan;
-typedef struct spyi_cache spyi_cache;
 struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
+    uint8_t *redirect;  // not a plan: the key also needs the last redirect[i] sizes of value i
     int32_t references; // the table, prepared calls
     spy_function *function;
     uint32_t generation; // of the module that it was made from
     spyi_bound bound;
-    spyi_launch launch; // the running call's, or the last one's
-    struct spyi_again *again; // how its arguments repeat it; NULL: not learnt
+    spyi_launch launch;       // the running call's, or the last one's
+    struct spyi_again *again; // how its arguments repeat it, in one block of memory; NULL: not learnt
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -30874,21 +30925,65 @@ struct spyi_plan {
     spyi_plan *retired;       // next of those that wait for the GPU
 };
 
-// >>the cache and what calls reuse
+// plan.c
+// A call leaves the device to compile, and comes back: it keeps its values, the tensors among them, its function and plans.
+// false: out of memory, and the device has not been left.
+typedef struct spyi_call_outside {
+    spyi_outside outside;
+    spyi_values *values; // the cache's, while the call is outside
+} spyi_call_outside;
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size);
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
+// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
+
+// spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
+                                    spyi_text *error);
+
+// The plan of a call, from the cache or built and inserted. May leave the device.
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
+                                 spyi_text *error);
+
+#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
+// Whether the device can run a [CudaKernel]; false: `error` says why not.
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
+
+// variant.c
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
+                                       const spyi_values *values, spyi_variant **variant, spyi_text *error);
+SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
+SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
+SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
+// The variant that plan->launch names. *left: the device has been left meanwhile, and the launch must be worked out anew before
+// the variant is asked for again. `stay`: compile within the device. SPY_ERROR_NOT_READY without a text: the plan is of
+// code that a reload has replaced, and has no such variant.
+SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
+                                    spyi_variant **variant, bool *left, spyi_text *error);
+
+// diagnose.c
+// Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
+SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
+
+// >>plan/cache.h --------------------------------------------------------------------------------------------
+
+// The plans of a device by their keys, and what its calls reuse.
+
 enum { SPYI_LEAST_BUCKETS = 16, SPYI_MOST_BUCKETS = 65536 };
 
 struct spyi_cache {
-    spyi_plan **buckets; // chains of plans by the last bits of their hashes
+    spyi_plan **buckets;   // chains of plans by the last bits of their hashes
     uint32_t bucket_count; // a power of two
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
     spyi_values *values; // of the call that has the device
     spyi_values *spare;  // for further calls, while some of them work outside of the device
-    bool extended;      // the last look-up added sizes to the key
+    bool extended;       // the last look-up added sizes to the key
 };
 
-// cache.c
+typedef struct spyi_cache spyi_cache;
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
 SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
@@ -30896,492 +30991,100 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
                                    spyi_values *values); // NULL: not there
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
-// The call, if it repeats one of the function's last few plans.
-SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
+
+// Puts a plan that has been used before those that have not: among all, and among the last few of its function.
+SPYI_FN void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan);
+SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan);
+
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
 
-// A call leaves the device to compile, and comes back: it keeps its values, the tensors among them, its function and plans.
-// false: out of memory, and the device has not been left.
-typedef struct spyi_call_outside {
-    spyi_outside outside;
-    spyi_values *values; // the cache's, while the call is outside
-} spyi_call_outside;
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work, const void *key,
-                                size_t key_size);
-SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
-// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
-SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
+// >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
-// plan.c. Both are free of the device's changing state, so compile threads may run them.
-SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
-                                    spyi_text *error);
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                       spyi_variant **variant, spyi_text *error);
-SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
-SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
-SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
-// The variant that plan->launch names. *left: the device has been left meanwhile, and the launch must be worked out anew before
-// the variant is asked for again. `stay`: compile within the device. SPY_ERROR_NOT_READY without a text: the plan is of
-// code that a reload has replaced, and has no such variant.
-SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay, spyi_variant **variant,
-                                    bool *left, spyi_text *error);
-// Makes all variants that a call with these values needs.
-SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
-// The plan of a call, from the cache or built and inserted. May leave the device.
-SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
-                                 spyi_text *error);
+// One value in the device's layout: numbers, host data, and what a kind packs itself.
 
-// launch.c: shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
-SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
-// Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
-SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
-SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
-// The same of one tensor, which then is the leaf's.
-SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
-
-// passes.c, for backward calls: which gradients are added to in one dispatch; the teams of launch->pass; its dimensions in the
-// order in which they are walked, those that do not share first: gives how many these are.
-SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
-                                      spyi_text *error);
-SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
-SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
-// Goes on to the next pass, or to the one that finishes this one; false: this was the last.
-SPYI_FN bool spyi_next_pass(spyi_launch *launch);
-
-// overlap.c
-SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
-                                      const spyi_launch *launch, spyi_text *error);
-// Places the bindings of temporaries once they have memory.
-SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
-
-// feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
-SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
-                                   const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
-SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
-// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
-SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
-// A line for each that is given, and for each that the module has besides.
-SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
-// The running call's values into feeds->data and bindings[slot].
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error);
-
-// pack.c
-// One value in the device's layout: numbers, host data, whole tensors.
-SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // false: it does not fit
-SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
-SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
-// Fills plan->launch.block. `repeats`: it holds the last call's, whose sizes and strides stay.
-SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values, const spyi_variant *variant,
-                                   bool repeats, spyi_text *error);
-
-// again.c
-// The call, if it repeats the plan's last one; false: nothing was done. Neither allocates, but for a new result.
-SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
-SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
-SPYI_FN void spyi_again_free(spyi_plan *plan);
-
-// attach.c
-SPYI_FN void spyi_calls_attach(spy_device *device);
-
-// prepare.c
-// All within the device, without waiting. After a reload: has threads compile the new code of prepared calls.
-SPYI_FN void spyi_prepared_reloaded(spy_device *device);
-SPYI_FN void spyi_prepared_collect(spy_device *device); // takes over what threads have finished
-SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // a thread compiles new code of one
-SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
-SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
-SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
-SPYI_FN void spyi_prepared_free_all(spy_device *device);
-
-// run.c
-SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
-// `list`: record into it instead of running; or NULL.
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
-                            uint64_t *gpu_time_ns, spyi_text *error);
-
-// call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
-SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
-                                    const spyi_threads *threads, const char *public_name);
-
-// diagnose.c
-// Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
-SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
-
-// dispatch.c
-#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
-// Whether the device can run a [CudaKernel]; false: `error` says why not.
-SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
-
-// >>call/list.h ---------------------------------------------------------------------------------------------
-
-// A command list inside: operations with all that repeating them takes, packed into three arrays.
-
-// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
-typedef struct spyi_list_op {
-    spy_list_op_kind kind;
-    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
-    uint32_t name;                 // offset; 0: ""
-    // calls
-    spyi_plan *plan;          // one reference
-    const spyi_variant *variant;
-    spyi_dispatch launch;     // without its block, bindings and uniforms
-    uint32_t block, bindings, uniforms; // offsets
-    uint32_t uniform_count;
-    uint32_t data, data_end; // offsets of the uniform buffers' bytes
-    uint32_t dispatch;       // number among the list's
-    bool untracked;
-    // fills, and timestamps' slots
-    bool repeats; // fills: by the pattern; else the second use is copied
-    uint32_t pattern;
-} spyi_list_op;
-
-// One call as it was recorded: several dispatches if it is a backward one, none if it has no elements.
-typedef struct spyi_list_call {
-    spyi_plan *plan; // one reference
-    uint32_t first_op, op_count;
-} spyi_list_call;
-
-struct spy_command_list {
-    spyi_object object;
-    char *label; // or NULL
-    void (*on_record)(const spy_list_op *op, void *user_data);
-    void *user_data;
-    spyi_list_op *ops;
-    spyi_use *uses; // one storage reference each
-    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
-    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
-    spyi_list_call *calls;
-    size_t call_count, call_capacity;
-    uint32_t dispatch_count, time_count;
-    uint32_t depth; // labels pushed and not popped
-    bool finished;
-    uint64_t submit_count;
-    spy_tensor *times; // made by finish when there are timestamps
-    uint8_t *scratch;  // made by finish: room for the parameters of any one dispatch
-    size_t scratch_size;
-    // on devices with graphs, from the second submission on
-    spyi_graph *graph;     // NULL: none
-    spyi_use *graph_uses;  // of all operations, as many as use_count has room for
-    uint32_t graph_use_count;
-    bool graph_untracked;
-    spy_command_list *previous, *next;
-};
-
-// `list` can be recorded to on this device; else an error text.
-SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
-                                        spyi_text *error);
-
-// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
-// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
-SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
-                                 spyi_list_op **op, spyi_text *error);
-SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
-
-// Before a call is recorded, and after: what it was, for spy_list_set(). Only the first one fails.
-SPYI_FN spy_status spyi_list_begin_call(spy_command_list *list, spyi_text *error);
-SPYI_FN void spyi_list_end_call(spy_command_list *list, spyi_plan *plan);
-
-// A dispatch as it is repeated; it points into the list's bytes.
-SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
-                                    spyi_dispatch *launch);
-
-// list_graph.c: the finished list, submitted. `run` does its operations one by one.
-typedef spy_status (*spyi_list_runner)(spy_command_list *list, spyi_text *error);
-SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error);
-SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
-
-// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
-// `untracked`: as for spyi_take_uses.
-SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
-                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
-                                             const spyi_use *uses, uint32_t use_count, bool untracked,
-                                             spyi_text *error);
-
-SPYI_FN void spyi_lists_attach(spy_device *device);
-SPYI_FN void spyi_list_free(struct spy_command_list *list);
-
-// >>call/cache.c --------------------------------------------------------------------------------------------
-
-// The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
-// byte by byte, so that steady loops neither hash nor search.
-
-SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
-    spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
-    if (!cache) return NULL;
-    cache->max_plans = max_plans;
-    cache->values = (spyi_values *)spyi_calloc(1, sizeof *cache->values);
-    cache->bucket_count = SPYI_LEAST_BUCKETS;
-    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS)
-        cache->bucket_count *= 2;
-    cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
-    if (cache->values && cache->buckets) return cache;
-    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
-    free(cache->values);
-    spyi_free(&device->ctx, cache, sizeof *cache);
-    return NULL;
+SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    spyi_text_add(error, "'%s': expected %s, got %s that does not fit", leaf->path, leaf->type->display,
+                  v->type->display);
+    const spy_arg *arg = v->arg;
+    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+    return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// >>calls that leave the device
-
-static void spyi_hold_tensors(const spyi_values *values, bool hold) {
-    uint32_t count = values->count + values->global_count + values->grad_count;
-    for (uint32_t i = 0; i < count; i++) {
-        spy_tensor *t = values->items[i].tensor;
-        if (t && hold) spyi_atomic_add(&t->object.references, 1);
-        else if (t) spyi_object_release(&t->object);
-    }
-}
-
-// The call's values out of the way of the calls that come meanwhile. false: out of memory.
-static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
-    spyi_cache *cache = device->cache;
-    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
-    if (!others) return false;
-    cache->spare = others->next;
-    others->next = NULL;
-    memset(o, 0, sizeof *o);
-    o->values = cache->values;
-    cache->values = others;
-    spyi_hold_tensors(o->values, true);
-    return true;
-}
-
-static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
-    spyi_cache *cache = device->cache;
-    spyi_hold_tensors(o->values, false);
-    cache->values->next = cache->spare;
-    cache->spare = cache->values;
-    cache->values = o->values;
-}
-
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
-                                const void *key, size_t key_size) {
-    spy_device *device = function->object.device;
-    if (!spyi_values_aside(device, o)) return false;
-    spyi_step_out_to_make(device, &o->outside, function->module, work, key, key_size);
-    return true;
-}
-
-SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
-    spy_device *device = function->object.device;
-    spyi_step_in(device, &o->outside);
-    spyi_values_back(device, o);
-}
-
-SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size) {
-    spy_device *device = function->object.device;
-    spyi_call_outside aside;
-    if (!spyi_is_under_way(device, work, key, key_size) || !spyi_values_aside(device, &aside)) return false;
-    spyi_await_work(device, function->module, work, key, key_size);
-    spyi_values_back(device, &aside);
-    return true;
-}
-
-// The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
-// many plans it may hold, so that putting a plan in needs no memory and cannot fail.
-static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
-    return &cache->buckets[hash & (cache->bucket_count - 1)];
-}
-
-// >>life of plans
-
-static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
-    for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
-    free(plan->variants);
-    spyi_bound_free(&plan->bound);
-    free(plan->launch.leaves);
-    free(plan->launch.block);
-    spyi_again_free(plan);
-    free(plan->key);
-    free(plan->redirect);
-    free(plan);
-}
-
-SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
-    if (--plan->references > 0) return;
-    if (!device->ctx.outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
-        spyi_plan_free(device, plan);
-        return;
-    }
-    plan->retired = device->cache->retired;
-    device->cache->retired = plan;
-}
-
-SPYI_FN void spyi_cache_collect(spy_device *device) {
-    spyi_plan **at = &device->cache->retired;
-    if (!*at || device->ctx.outside) return; // a call that is outside comes back to its plan
-    uint64_t finished = device->backend->finished_submit(device->gpu);
-    while (*at) {
-        spyi_plan *plan = *at;
-        if (plan->last_submit > finished) {
-            at = &plan->retired;
-            continue;
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    spy_dtype from = arg->dtype, to = leaf->element->scalar;
+    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
+        float f;
+        double d;
+        switch (to) {
+        case SPY_FLOAT32:
+            f = (float)arg->value.f;
+            memcpy(out, &f, sizeof f);
+            return true;
+        case SPY_FLOAT64:
+            d = arg->value.f;
+            memcpy(out, &d, sizeof d);
+            return true;
+        case SPY_INT32:
+        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        default: break;
         }
-        *at = plan->retired;
-        spyi_plan_free(device, plan);
     }
+    uint8_t host[8];
+    // The union holds 64 bits of the number's own family.
+    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
+                     : arg->kind == SPY_ARG_INT ? SPY_INT64
+                                                : SPY_UINT64;
+    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
+    spyi_type_to_device(leaf->element, out, host, 1);
+    return true;
 }
 
-// >>order of use
-
-static void spyi_lru_remove(spyi_cache *cache, spyi_plan *plan) {
-    if (plan->newer) plan->newer->older = plan->older;
-    else cache->newest = plan->older;
-    if (plan->older) plan->older->newer = plan->newer;
-    else cache->oldest = plan->newer;
-    plan->newer = plan->older = NULL;
-}
-
-static void spyi_lru_add(spyi_cache *cache, spyi_plan *plan) {
-    plan->older = cache->newest;
-    if (cache->newest) cache->newest->newer = plan;
-    else cache->oldest = plan;
-    cache->newest = plan;
-}
-
-static void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan) {
-    if (cache->newest == plan) return;
-    spyi_lru_remove(cache, plan);
-    spyi_lru_add(cache, plan);
-}
-
-static void spyi_make_recent(spy_function *function, spyi_plan *plan) {
-    int at = 0;
-    while (at < SPYI_RECENT_PLANS - 1 && function->recent[at] != plan) at++;
-    for (; at > 0; at--) function->recent[at] = function->recent[at - 1];
-    function->recent[0] = plan;
-}
-
-static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
-    spyi_cache *cache = device->cache;
-    spyi_plan **at = spyi_cache_bucket(cache, plan->hash);
-    while (*at != plan) at = &(*at)->chain;
-    *at = plan->chain;
-    for (int i = 0; i < SPYI_RECENT_PLANS; i++)
-        if (plan->function->recent[i] == plan) plan->function->recent[i] = NULL;
-    spyi_lru_remove(cache, plan);
-    plan->chain = NULL;
-    cache->count--;
-    spyi_plan_release(device, plan);
-}
-
-static bool spyi_key_equal(const spyi_plan *plan, const spyi_values *values) {
-    return plan->key_size == values->key_size && memcmp(plan->key, values->key, values->key_size) == 0;
-}
-
-static spyi_plan *spyi_cache_lookup(spy_device *device, spy_function *function, spyi_values *values) {
-    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
-        spyi_plan *plan = function->recent[i];
-        if (!plan || !spyi_key_equal(plan, values)) continue;
-        if (i > 0) spyi_make_recent(function, plan);
-        return plan;
-    }
-    spyi_cache *cache = device->cache;
-    if (cache->count == 0) return NULL;
-    uint64_t hash = spyi_hash(values->key, values->key_size, 0);
-    for (spyi_plan *plan = *spyi_cache_bucket(cache, hash); plan; plan = plan->chain) {
-        if (plan->hash != hash || !spyi_key_equal(plan, values)) continue;
-        spyi_make_recent(function, plan);
-        return plan;
-    }
-    return NULL;
-}
-
-SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values) {
-    spyi_plan *plan = spyi_cache_lookup(device, function, values);
-    return plan && plan->redirect ? plan : NULL;
-}
-
-SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values) {
-    spyi_cache *cache = device->cache;
-    spyi_plan *plan = spyi_cache_lookup(device, function, values);
-    if (plan && plan->redirect) {
-        spyi_lru_touch(cache, plan); // stays as long as what it leads to
-        if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
-        plan = spyi_cache_lookup(device, function, values);
-    }
-    if (plan) spyi_lru_touch(cache, plan);
-    return plan;
-}
-
-SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
-    spy_device *device = function->object.device;
-    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
-        spyi_plan *plan = function->recent[i];
-        if (!plan || !spyi_call_again(plan, args, status, error)) continue;
-        if (i > 0) spyi_make_recent(function, plan);
-        spyi_lru_touch(device->cache, plan);
-        device->stats.plan_hits++;
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    const spyi_type *scalar = leaf->type;
+    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
+    size_t count = 1;
+    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
+    for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
+    if (scalar->scalar == from) {
+        spyi_type_to_device(leaf->type, out, arg->value.data, 1);
         return true;
     }
-    return false;
+    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
+    if (good) spyi_type_to_device(leaf->type, out, host, 1);
+    free(host);
+    return good;
 }
 
-SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
-    spyi_cache *cache = device->cache;
-    spyi_cache_collect(device);
-    // A redirect and its plan arrive together: the plan must not push out its own redirect.
-    uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
-    while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
-    spyi_plan **bucket = spyi_cache_bucket(cache, plan->hash);
-    plan->chain = *bucket;
-    *bucket = plan;
-    cache->count++;
-    spyi_lru_add(cache, plan);
-    spyi_make_recent(plan->function, plan);
-    device->stats.plan_count = cache->count;
-}
-
-SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function) {
-    for (spyi_plan *plan = device->cache->oldest; plan;) {
-        spyi_plan *next = plan->newer;
-        if (plan->function == function) spyi_cache_remove(device, plan);
-        plan = next;
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
+                                  spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    size_t step = leaf->element->device_size,
+           count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    switch (leaf->source) {
+    case SPYI_SOURCE_SCALAR:
+        for (size_t i = 0; i < count; i++)
+            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
+        return SPY_OK;
+    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
+    case SPYI_SOURCE_INLINE:
+        return spyi_pack_inline(leaf, v->arg, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
+    default: break;
     }
-    device->stats.plan_count = device->cache->count;
+    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    return SPY_ERROR_OUT_OF_RANGE;
 }
 
-SPYI_FN void spyi_cache_destroy(spy_device *device) {
-    spyi_cache *cache = device->cache;
-    while (cache->oldest) spyi_cache_remove(device, cache->oldest);
-    while (cache->retired) { // the GPU is idle by now, or lost
-        spyi_plan *plan = cache->retired;
-        cache->retired = plan->retired;
-        spyi_plan_free(device, plan);
-    }
-    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
-    for (cache->values->next = cache->spare; cache->values;) {
-        spyi_values *values = cache->values;
-        cache->values = values->next;
-        spyi_values_free(values);
-        free(values);
-    }
-    spyi_free(&device->ctx, cache, sizeof *cache);
-    device->cache = NULL;
-}
+// >>plan/input_path.c ---------------------------------------------------------------------------------------
 
-// >>call/feeds.c --------------------------------------------------------------------------------------------
-
-// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
-// Names and types are checked before there is a kernel; which parameters are used only its code tells.
-//
-// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
+// Paths of shader parameters: "params.lights[2].color" is an input of a kernel or module, or a part of an input's plain data.
 
 #define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
-
-// >>paths: "params.lights[2].color" is an input, or a part of an input's plain data
-
-typedef struct spyi_found {
-    const spyi_input *input;
-    const spyi_type *type;
-    uint32_t offset; // bytes in the uniform buffer
-    uint32_t element; // of an unsized array, if
-    bool part;        // it is one
-} spyi_found;
 
 // One step further into plain data; false: there is no such part.
 static bool spyi_step_into(spyi_found *at, const char **path) {
@@ -31438,7 +31141,7 @@ static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
     return true;
 }
 
-static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
+SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
     for (uint32_t i = 0; i < inputs->count; i++) {
         const spyi_input *input = &inputs->items[i];
         size_t length = strlen(input->path);
@@ -31455,6 +31158,13 @@ static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool pa
     }
     return false;
 }
+
+// Whether its parts follow as inputs of their own.
+SPYI_FN bool spyi_is_parted(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
+}
+
+// >>errors
 
 #define SPYI_NEAR_INPUTS 3
 
@@ -31496,14 +31206,17 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
     spyi_text_free(&fields);
 }
 
-static spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
-                                spyi_text *error) {
+SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                 spyi_text *error) {
     spyi_text_add(error, "there is no global shader parameter '%s'", shown);
     spyi_near_inputs(inputs, path, error);
     return SPY_ERROR_NOT_FOUND;
 }
 
-// >>before there is a kernel
+// >>plan/globals.c ------------------------------------------------------------------------------------------
+
+// A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
+// its code tells.
 
 SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
     const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
@@ -31522,11 +31235,6 @@ SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values 
         spyi_bound_free(&bound);
     }
     return SPY_OK;
-}
-
-// Whether its parts follow as inputs of their own.
-static bool spyi_is_parted(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
 }
 
 // Whether some value is for the input, for what it is part of, or for a part of it.
@@ -31563,6 +31271,12 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
     }
 }
 
+// >>plan/feeds.c --------------------------------------------------------------------------------------------
+
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+//
+// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
+
 // >>making
 
 typedef struct spyi_feeding {
@@ -31573,9 +31287,9 @@ typedef struct spyi_feeding {
     uint32_t capacity;
     bool measuring;                        // only how large the elements of unsized arrays are together:
     uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
-    uint32_t start[SPYI_MOST_UNIFORMS];  // of each uniform buffer in feeds->data
-    uint8_t *given;                      // by byte of that
-    bool bound[SPYI_MOST_MEMORY_LEAVES]; // by binding
+    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
+    uint8_t *given;                        // by byte of that
+    bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
     spyi_text *error;
 } spyi_feeding;
 
@@ -31833,7 +31547,202 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
     return SPY_OK;
 }
 
-// >>call/diagnose.c -----------------------------------------------------------------------------------------
+// >>plan/cache.c --------------------------------------------------------------------------------------------
+
+// The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
+// byte by byte, so that steady loops neither hash nor search.
+
+SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
+    spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
+    if (!cache) return NULL;
+    cache->max_plans = max_plans;
+    cache->values = (spyi_values *)spyi_calloc(1, sizeof *cache->values);
+    cache->bucket_count = SPYI_LEAST_BUCKETS;
+    while (cache->bucket_count < max_plans && cache->bucket_count < SPYI_MOST_BUCKETS)
+        cache->bucket_count *= 2;
+    cache->buckets = (spyi_plan **)spyi_allocate(&device->ctx, cache->bucket_count * sizeof *cache->buckets);
+    if (cache->values && cache->buckets) return cache;
+    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
+    free(cache->values);
+    spyi_free(&device->ctx, cache, sizeof *cache);
+    return NULL;
+}
+
+// The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
+// many plans it may hold, so that putting a plan in needs no memory and cannot fail.
+static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
+    return &cache->buckets[hash & (cache->bucket_count - 1)];
+}
+
+// >>life of plans
+
+static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
+    for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
+    free(plan->variants);
+    spyi_bound_free(&plan->bound);
+    free(plan->launch.leaves);
+    free(plan->launch.block);
+    free(plan->again); // one block of memory
+    free(plan->key);
+    free(plan->redirect);
+    free(plan);
+}
+
+SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
+    if (--plan->references > 0) return;
+    if (!device->ctx.outside && device->backend->finished_submit(device->gpu) >= plan->last_submit) {
+        spyi_plan_free(device, plan);
+        return;
+    }
+    plan->retired = device->cache->retired;
+    device->cache->retired = plan;
+}
+
+SPYI_FN void spyi_cache_collect(spy_device *device) {
+    spyi_plan **at = &device->cache->retired;
+    if (!*at || device->ctx.outside) return; // a call that is outside comes back to its plan
+    uint64_t finished = device->backend->finished_submit(device->gpu);
+    while (*at) {
+        spyi_plan *plan = *at;
+        if (plan->last_submit > finished) {
+            at = &plan->retired;
+            continue;
+        }
+        *at = plan->retired;
+        spyi_plan_free(device, plan);
+    }
+}
+
+// >>order of use
+
+static void spyi_lru_remove(spyi_cache *cache, spyi_plan *plan) {
+    if (plan->newer) plan->newer->older = plan->older;
+    else cache->newest = plan->older;
+    if (plan->older) plan->older->newer = plan->newer;
+    else cache->oldest = plan->newer;
+    plan->newer = plan->older = NULL;
+}
+
+static void spyi_lru_add(spyi_cache *cache, spyi_plan *plan) {
+    plan->older = cache->newest;
+    if (cache->newest) cache->newest->newer = plan;
+    else cache->oldest = plan;
+    cache->newest = plan;
+}
+
+SPYI_FN void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan) {
+    if (cache->newest == plan) return;
+    spyi_lru_remove(cache, plan);
+    spyi_lru_add(cache, plan);
+}
+
+SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan) {
+    int at = 0;
+    while (at < SPYI_RECENT_PLANS - 1 && function->recent[at] != plan) at++;
+    for (; at > 0; at--) function->recent[at] = function->recent[at - 1];
+    function->recent[0] = plan;
+}
+
+static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
+    spyi_cache *cache = device->cache;
+    spyi_plan **at = spyi_cache_bucket(cache, plan->hash);
+    while (*at != plan) at = &(*at)->chain;
+    *at = plan->chain;
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++)
+        if (plan->function->recent[i] == plan) plan->function->recent[i] = NULL;
+    spyi_lru_remove(cache, plan);
+    plan->chain = NULL;
+    cache->count--;
+    spyi_plan_release(device, plan);
+}
+
+// >>look-up
+
+static bool spyi_key_equal(const spyi_plan *plan, const spyi_values *values) {
+    return plan->key_size == values->key_size && memcmp(plan->key, values->key, values->key_size) == 0;
+}
+
+static spyi_plan *spyi_cache_lookup(spy_device *device, spy_function *function, spyi_values *values) {
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        if (!plan || !spyi_key_equal(plan, values)) continue;
+        if (i > 0) spyi_make_recent(function, plan);
+        return plan;
+    }
+    spyi_cache *cache = device->cache;
+    if (cache->count == 0) return NULL;
+    uint64_t hash = spyi_hash(values->key, values->key_size, 0);
+    for (spyi_plan *plan = *spyi_cache_bucket(cache, hash); plan; plan = plan->chain) {
+        if (plan->hash != hash || !spyi_key_equal(plan, values)) continue;
+        spyi_make_recent(function, plan);
+        return plan;
+    }
+    return NULL;
+}
+
+SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values) {
+    spyi_plan *plan = spyi_cache_lookup(device, function, values);
+    return plan && plan->redirect ? plan : NULL;
+}
+
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values) {
+    spyi_cache *cache = device->cache;
+    spyi_plan *plan = spyi_cache_lookup(device, function, values);
+    if (plan && plan->redirect) {
+        spyi_lru_touch(cache, plan); // stays as long as what it leads to
+        if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
+        plan = spyi_cache_lookup(device, function, values);
+    }
+    if (plan) spyi_lru_touch(cache, plan);
+    return plan;
+}
+
+// >>changes
+
+SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
+    spyi_cache *cache = device->cache;
+    spyi_cache_collect(device);
+    // A redirect and its plan arrive together: the plan must not push out its own redirect.
+    uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
+    while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
+    spyi_plan **bucket = spyi_cache_bucket(cache, plan->hash);
+    plan->chain = *bucket;
+    *bucket = plan;
+    cache->count++;
+    spyi_lru_add(cache, plan);
+    spyi_make_recent(plan->function, plan);
+    device->stats.plan_count = cache->count;
+}
+
+SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function) {
+    for (spyi_plan *plan = device->cache->oldest; plan;) {
+        spyi_plan *next = plan->newer;
+        if (plan->function == function) spyi_cache_remove(device, plan);
+        plan = next;
+    }
+    device->stats.plan_count = device->cache->count;
+}
+
+SPYI_FN void spyi_cache_destroy(spy_device *device) {
+    spyi_cache *cache = device->cache;
+    while (cache->oldest) spyi_cache_remove(device, cache->oldest);
+    while (cache->retired) { // the GPU is idle by now, or lost
+        spyi_plan *plan = cache->retired;
+        cache->retired = plan->retired;
+        spyi_plan_free(device, plan);
+    }
+    spyi_free(&device->ctx, cache->buckets, cache->bucket_count * sizeof *cache->buckets);
+    for (cache->values->next = cache->spare; cache->values;) {
+        spyi_values *values = cache->values;
+        cache->values = values->next;
+        spyi_values_free(values);
+        free(values);
+    }
+    spyi_free(&device->ctx, cache, sizeof *cache);
+    device->cache = NULL;
+}
+
+// >>plan/diagnose.c -----------------------------------------------------------------------------------------
 
 // Errors of the compiler about a generated kernel whose cause is the user's own code, told as what to write there. The kernel's
 // text would only distract from them.
@@ -31890,11 +31799,77 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
     return false;
 }
 
-// >>call/plan.c ---------------------------------------------------------------------------------------------
+// >>plan/plan.c ---------------------------------------------------------------------------------------------
 
-// Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
+// The plan of a call: found in the cache, or made (bind, and what feeds the module's globals) and put there. Making one leaves the
+// device, and other calls have it meanwhile.
 
-// >>plans
+// >>calls that leave the device
+
+static void spyi_hold_tensors(const spyi_values *values, bool hold) {
+    uint32_t count = values->count + values->global_count + values->grad_count;
+    for (uint32_t i = 0; i < count; i++) {
+        spy_tensor *t = values->items[i].tensor;
+        if (t && hold) spyi_atomic_add(&t->object.references, 1);
+        else if (t) spyi_object_release(&t->object);
+    }
+}
+
+// The call's values out of the way of the calls that come meanwhile. false: out of memory.
+static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
+    spyi_cache *cache = device->cache;
+    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
+    if (!others) return false;
+    cache->spare = others->next;
+    others->next = NULL;
+    memset(o, 0, sizeof *o);
+    o->values = cache->values;
+    cache->values = others;
+    spyi_hold_tensors(o->values, true);
+    return true;
+}
+
+static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
+    spyi_cache *cache = device->cache;
+    spyi_hold_tensors(o->values, false);
+    cache->values->next = cache->spare;
+    cache->spare = cache->values;
+    cache->values = o->values;
+}
+
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    if (!spyi_values_aside(device, o)) return false;
+    spyi_step_out_to_make(device, &o->outside, function->module, work, key, key_size);
+    return true;
+}
+
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
+    spy_device *device = function->object.device;
+    spyi_step_in(device, &o->outside);
+    spyi_values_back(device, o);
+}
+
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    spyi_call_outside aside;
+    if (!spyi_is_under_way(device, work, key, key_size) || !spyi_values_aside(device, &aside)) return false;
+    spyi_await_work(device, function->module, work, key, key_size);
+    spyi_values_back(device, &aside);
+    return true;
+}
+
+// >>making
+
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    if (limits->target == SPYI_TARGET_CUDA) return true;
+    spyi_text_add(
+        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+        limits->info.name, limits->info.backend);
+    return false;
+}
 
 // What a call of a [CudaKernel] needs besides arguments that fit.
 static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
@@ -31966,6 +31941,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     return SPY_OK;
 }
 
+// >>finding, or else making
+
 // Gives `made` the long key with the sizes that its types were chosen by, and puts a redirect under the short one, or
 // widens the one that is there.
 static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values *values,
@@ -31993,7 +31970,8 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
         fresh->references = 1;
         spyi_cache_insert(device, fresh);
     }
-    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)spyi_realloc(made->key, values->key_size) : NULL;
+    uint8_t *key =
+        spyi_key_add_sizes(values, sizes) ? (uint8_t *)spyi_realloc(made->key, values->key_size) : NULL;
     if (!key) return false;
     memcpy(key, values->key, values->key_size);
     memcpy(made->bound.sizes, sizes, values->count);
@@ -32040,7 +32018,9 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
     return SPY_OK;
 }
 
-// >>variants
+// >>plan/variant.c ------------------------------------------------------------------------------------------
+
+// Kernel variants of a plan: emit, compile, pipeline. Slow, and only on a miss.
 
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key) {
     size_t size = offsetof(spyi_variant_key, walk) + key->walk_count;
@@ -32048,6 +32028,8 @@ SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_varian
         if (memcmp(&plan->variants[i]->key, key, size) == 0) return plan->variants[i];
     return NULL;
 }
+
+// >>names and text
 
 // Function name without what cannot stand in file names, and a hash of the text.
 static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spyi_text *out) {
@@ -32136,6 +32118,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
+// >>kernels that several plans run
+
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
@@ -32177,7 +32161,7 @@ static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
 
 // With the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *out is NULL.
 static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                      spyi_variant **out, spyi_text *error) {
+                                     spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
     *out = NULL;
     if (!spyi_find_twins(plan, NULL)) return SPY_OK;
@@ -32196,6 +32180,8 @@ static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *ke
     *out = variant;
     return SPY_OK;
 }
+
+// >>making
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
@@ -32295,8 +32281,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay, spyi_variant **variant,
-                                    bool *left, spyi_text *error) {
+// >>finding, or else making
+
+SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
+                                    spyi_variant **variant, bool *left, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant_key key = plan->launch.key; // the launch is the running call's
@@ -32331,27 +32319,315 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     return status;
 }
 
-SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    spyi_launch *launch = &plan->launch;
-    spyi_variant *variant = NULL;
-    spy_status status = SPY_OK;
-    bool left = true, more = true;
-    while (status == SPY_OK && (left || more)) { // from the beginning whenever others had the device
-        if (left) {
-            launch->pass = 0;
-            launch->finishes = false;
-        }
-        left = false;
-        status = spyi_launch_shape(plan, values, error);
-        if (status == SPY_OK && launch->count)
-            status = spyi_variant_get(plan, values, false, &variant, &left, error);
-        // Each pass of a backward call has a variant of its own.
-        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
-               spyi_next_pass(launch);
+// >>call/launch.h -------------------------------------------------------------------------------------------
+
+// From arguments to the numbers of a launch: shapes, walks, width, access to memory, groups of threads, passes.
+
+// launch.c
+// Shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+// Whether the kernel walks through the leaf's memory.
+SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
+
+// repeat.c
+// Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
+SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
+// The same of one tensor, which then is the leaf's.
+SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
+
+// shape.c
+// Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
+SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
+                                spy_shape *dims, spy_shape *strides);
+// The call shape from all leaves; the first two that disagree are named.
+SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
+                                   spyi_text *error);
+// An output must have a place for each element of the call; whether it has one of its own, overlap.c looks.
+SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
+                                     spyi_text *error);
+
+// width.c: into launch->key, with the strides that follow from it.
+SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+
+// access.c: into launch->key and the leaves.
+SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
+                                spyi_launch *launch);
+// Places the bindings of temporaries once they have memory.
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
+
+// groups.c: into launch->groups. `group`: sizes of the call's groups, where it has some.
+SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
+                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
+                                      spyi_text *error);
+
+// passes.c, for backward calls
+// Which gradients are added to in one dispatch.
+SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
+                                      spyi_text *error);
+// The teams of launch->pass.
+SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+// Gives the dimensions of launch->pass in the order in which they are walked: first those whose elements do not share a
+// gradient, whose number is returned.
+SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
+// Goes on to the next pass, or to the one that finishes this one; false: this was the last.
+SPYI_FN bool spyi_next_pass(spyi_launch *launch);
+
+// overlap.c
+SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
+                                      const spyi_launch *launch, spyi_text *error);
+
+// >>call/call.h ---------------------------------------------------------------------------------------------
+
+// One call of a function.
+
+// >>recording: what a call goes to instead of being run
+
+typedef struct spyi_sink spyi_sink;
+
+// What a command list does with the calls that are recorded into it. list/ fills it.
+typedef struct spyi_sink_table {
+    spy_status (*check_open)(const spyi_sink *sink,
+                             spyi_text *error); // an error: nothing more can be recorded
+    spy_status (*begin_call)(spyi_sink *sink, spyi_text *error);
+    spy_status (*append_dispatch)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                                  const spyi_dispatch *dispatch, const spyi_use *uses, uint32_t use_count,
+                                  bool untracked, spyi_text *error);
+    void (*end_call)(spyi_sink *sink, spyi_plan *plan);
+} spyi_sink_table;
+
+// The beginning of a command list.
+struct spyi_sink {
+    spyi_object object;
+    const spyi_sink_table *table;
+};
+
+// run.c
+// `sink`: records the call instead of running it; or NULL.
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error);
+
+// again.c
+// The call, if it repeats the plan's last one; false: nothing was done. Neither allocates, but for a new result.
+SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
+SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
+SPYI_FN void spyi_again_free(spyi_plan *plan);
+// The call, if it repeats one of the function's last few plans.
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
+
+// call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name);
+// The same from outside the device. `timed`: with the GPU's time.
+SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                             const char *public_name, bool timed, uint64_t *gpu_time_ns);
+
+// >>call/run.h ----------------------------------------------------------------------------------------------
+
+// A running call, as its files share it: memory of its own, uses, passes, the dispatch, results.
+
+typedef struct spyi_run_state {
+    spy_device *device;
+    spyi_plan *plan;
+    const spyi_bound *bound;
+    const spyi_values *values;
+    spyi_launch *launch;
+    spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
+    uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
+    spyi_sink *sink; // records the call; NULL: it runs
+    bool waits;      // something returns to host memory
+    bool left;       // the device has been left to compile: the launch is worked out again
+    bool timing;     // time_begin has been called
+} spyi_run_state;
+
+// temporaries.c
+SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error);
+SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new);
+SPYI_FN void spyi_place_readback(spyi_run_state *s); // where results to host memory go in this launch
+
+// uses.c
+// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
+// nobody knows.
+SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
+                                   bool *untracked);
+
+// results.c
+// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
+SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error);
+SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error);
+// After success: hands a new tensor to the caller, and describes results of whatever kind.
+SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
+
+// backward.c
+// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
+// launch as the first pass has it. `several`: there is more than one; `bytes`: what the sums of the largest need.
+SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
+                                      spyi_text *error);
+SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
+
+// run.c
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
+// the launch names.
+SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error);
+SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
+                                        spyi_text *error);
+
+// pack.c
+// Fills plan->launch.block. `repeats`: it holds the last call's, whose sizes and strides stay.
+SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
+                                   const spyi_variant *variant, bool repeats, spyi_text *error);
+
+// >>call/prepare.h ------------------------------------------------------------------------------------------
+
+// Prepared calls, as their files share them.
+
+struct spy_prepared {
+    spyi_object object;
+    spy_function *function;
+    spyi_plan *plan; // one reference; NULL while compiling or after a failure
+    bool running;    // a thread has not been joined yet
+    bool queued;     // for a thread, after a reload
+    spyi_thread thread;
+    spyi_outside outside; // the thread's
+    spyi_atomic finished; // set by the thread at its end
+    spyi_values values;   // copies for threads
+    spyi_kept_options kept;
+    spyi_plan *made;   // by the thread
+    spy_status status; // of the last compilation
+    spyi_text error;
+    spyi_text made_error;
+    spy_status made_status;
+    bool renewed;        // the last compilation was for a reload: the next call may bring other arguments
+    uint32_t generation; // of the module that the plan, or the failure, is of; the thread's own while it runs
+    spy_prepared *previous, *next;
+};
+
+// snapshot.c
+// false: out of memory; what there is must be freed nevertheless.
+SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to);
+SPYI_FN void spyi_free_copies(spyi_values *values);
+
+// prepare.c
+// Makes all variants that a call with these values needs.
+SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+
+// Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
+SPYI_FN bool spyi_prepare_start(spy_prepared *p);
+// After its thread has finished: takes over what that made. Inside the device.
+SPYI_FN void spyi_prepare_join(spy_prepared *p);
+// Leaves the device until the thread has finished, then joins it.
+SPYI_FN void spyi_prepare_wait(spy_prepared *p);
+// The plan and its variants on this thread, for the arguments at hand and the module's code of today.
+SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error);
+// What a thread will compile the next time. false: out of memory, and no thread will.
+SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values);
+SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p);
+SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p);
+
+// prepared.c: all within the device, without waiting but where it is said
+SPYI_FN void spyi_prepared_reloaded(spy_device *device); // has threads compile the new code of prepared calls
+SPYI_FN void spyi_prepared_collect(spy_device *device);  // takes over what threads have finished
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device);      // a thread compiles new code of one
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
+SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
+SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
+SPYI_FN void spyi_prepared_free_all(spy_device *device);
+
+// attach.c
+SPYI_FN void spyi_calls_attach(spy_device *device);
+
+// >>call/shape.c --------------------------------------------------------------------------------------------
+
+// The call shape from all leaves' shapes, by numpy's rule.
+//
+// Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
+
+SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
+                                spy_shape *dims, spy_shape *strides) {
+    if (leaf->source == SPYI_SOURCE_TENSOR) {
+        *dims = v->tensor->shape;
+        *strides = v->tensor->strides;
+        return;
     }
-    launch->pass = 0;
-    launch->finishes = false;
-    return status;
+    if (leaf->source == SPYI_SOURCE_NEW) {
+        *dims = *call;
+    } else {
+        *dims = spyi_value_shape(v);
+    }
+    *strides = spyi_row_major(dims);
+}
+
+static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim,
+                                  spyi_text *error) {
+    spy_shape shape = spyi_value_shape(v);
+    spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ",
+                  leaf->path, leaf->type->display, leaf->batch_rank + dim,
+                  (long long)leaf->consumed_dims[dim]);
+    spyi_shape_text(&shape, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
+                                   spyi_text *error) {
+    uint32_t owner[SPY_MAX_RANK] = { 0 };
+    call->rank = b->rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t d = 0; d < values->thread_count.rank; d++) {
+        uint32_t k = b->rank - values->thread_count.rank + d;
+        call->dims[k] = values->thread_count.dims[d];
+        owner[k] = UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        for (uint32_t d = 0; d < leaf->consumed; d++)
+            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
+                return spyi_size_error(leaf, v, d, error);
+        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD &&
+            leaf->source != SPYI_SOURCE_KIND)
+            continue;
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+            uint32_t k = leaf->map[d];
+            int64_t size = v->dims[d];
+            if (size == 1 || size == -1 || size == call->dims[k]) continue;
+            if (call->dims[k] == 1) {
+                call->dims[k] = size;
+                owner[k] = i;
+                continue;
+            }
+            bool counted = owner[k] == UINT32_MAX;
+            const spyi_leaf *other = counted ? NULL : &b->leaves[owner[k]];
+            spy_shape mine = spyi_value_shape(v),
+                      theirs =
+                          counted ? values->thread_count : spyi_value_shape(&values->items[other->value]);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", counted ? "thread_count" : other->path);
+            spyi_shape_text(&theirs, error);
+            spyi_text_add(error, " and '%s' has shape ", leaf->path);
+            spyi_shape_text(&mine, error);
+            spyi_text_add(error, ": dimension %u of the call is %lld for one and %lld for the other", k,
+                          (long long)call->dims[k], (long long)size);
+            return SPY_ERROR_SHAPE_MISMATCH;
+        }
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
+                                     spyi_text *error) {
+    bool covers = true;
+    for (uint32_t k = 0; k < call->rank; k++) {
+        bool mapped = call->dims[k] == 1;
+        for (uint32_t d = 0; d < leaf->batch_rank; d++)
+            if (leaf->map[d] == k) mapped = v->dims[d] == call->dims[k];
+        covers = covers && mapped;
+    }
+    if (covers) return SPY_OK;
+    spy_shape mine = spyi_value_shape(v);
+    spyi_text_add(error, "Shape mismatch: output '%s' has shape ", leaf->path);
+    spyi_shape_text(&mine, error);
+    spyi_text_add(error, ", the call has shape ");
+    spyi_shape_text(call, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
 }
 
 // >>call/passes.c -------------------------------------------------------------------------------------------
@@ -32593,186 +32869,13 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
     return ++launch->pass < launch->pass_count;
 }
 
-// >>call/launch.c -------------------------------------------------------------------------------------------
+// >>call/width.c --------------------------------------------------------------------------------------------
 
-// From shapes to a variant: the call shape by numpy's rule, dimension collapse, and how each leaf's memory is walked.
-//
-// Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
+// How many elements a thread takes: vectors where every leaf allows it, or several one after the other.
 
 #define SPYI_WIDE_BYTES                                                                                      \
     256 // of a thread's elements, over all leaves, of wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
-
-// Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
-static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
-                               spy_shape *dims, spy_shape *strides) {
-    if (leaf->source == SPYI_SOURCE_TENSOR) {
-        *dims = v->tensor->shape;
-        *strides = v->tensor->strides;
-        return;
-    }
-    if (leaf->source == SPYI_SOURCE_NEW) {
-        *dims = *call;
-    } else {
-        *dims = spyi_value_shape(v);
-    }
-    *strides = spyi_row_major(dims);
-}
-
-static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim,
-                                  spyi_text *error) {
-    spy_shape shape = spyi_value_shape(v);
-    spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ",
-                  leaf->path, leaf->type->display, leaf->batch_rank + dim,
-                  (long long)leaf->consumed_dims[dim]);
-    spyi_shape_text(&shape, error);
-    return SPY_ERROR_SHAPE_MISMATCH;
-}
-
-// The call shape from all leaves; the first two that disagree are named.
-static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
-                                  spyi_text *error) {
-    uint32_t owner[SPY_MAX_RANK] = { 0 };
-    call->rank = b->rank;
-    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
-    for (uint32_t d = 0; d < values->thread_count.rank; d++) {
-        uint32_t k = b->rank - values->thread_count.rank + d;
-        call->dims[k] = values->thread_count.dims[d];
-        owner[k] = UINT32_MAX;
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        const spyi_value *v = &values->items[leaf->value];
-        for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
-                return spyi_size_error(leaf, v, d, error);
-        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD &&
-            leaf->source != SPYI_SOURCE_KIND)
-            continue;
-        for (uint32_t d = 0; d < leaf->batch_rank; d++) {
-            uint32_t k = leaf->map[d];
-            int64_t size = v->dims[d];
-            if (size == 1 || size == -1 || size == call->dims[k]) continue;
-            if (call->dims[k] == 1) {
-                call->dims[k] = size;
-                owner[k] = i;
-                continue;
-            }
-            bool counted = owner[k] == UINT32_MAX;
-            const spyi_leaf *other = counted ? NULL : &b->leaves[owner[k]];
-            spy_shape mine = spyi_value_shape(v),
-                      theirs =
-                          counted ? values->thread_count : spyi_value_shape(&values->items[other->value]);
-            spyi_text_add(error, "Shape mismatch: '%s' has shape ", counted ? "thread_count" : other->path);
-            spyi_shape_text(&theirs, error);
-            spyi_text_add(error, " and '%s' has shape ", leaf->path);
-            spyi_shape_text(&mine, error);
-            spyi_text_add(error, ": dimension %u of the call is %lld for one and %lld for the other", k,
-                          (long long)call->dims[k], (long long)size);
-            return SPY_ERROR_SHAPE_MISMATCH;
-        }
-    }
-    return SPY_OK;
-}
-
-// An output must have a place for each element of the call; whether it has one of its own, overlap.c looks.
-static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
-                                    spyi_text *error) {
-    bool covers = true;
-    for (uint32_t k = 0; k < call->rank; k++) {
-        bool mapped = call->dims[k] == 1;
-        for (uint32_t d = 0; d < leaf->batch_rank; d++)
-            if (leaf->map[d] == k) mapped = v->dims[d] == call->dims[k];
-        covers = covers && mapped;
-    }
-    if (covers) return SPY_OK;
-    spy_shape mine = spyi_value_shape(v);
-    spyi_text_add(error, "Shape mismatch: output '%s' has shape ", leaf->path);
-    spyi_shape_text(&mine, error);
-    spyi_text_add(error, ", the call has shape ");
-    spyi_shape_text(call, error);
-    return SPY_ERROR_SHAPE_MISMATCH;
-}
-
-// Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
-static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
-                              uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
-    int64_t pack = 1;
-    bool packed = true;
-    for (uint32_t d = leaf->consumed; d-- > 0;) {
-        int64_t size = dims->dims[leaf->batch_rank + d], stride = strides->dims[leaf->batch_rank + d];
-        if (size != 1 && stride != pack) packed = false;
-        pack *= size;
-        out->inner[d] = stride;
-    }
-    const spyi_type *memory = leaf->packed;
-    // Slang converts neither arrays nor matrices of small integers as a whole; a packed view must lie on its own grid.
-    if (leaf->consumed && leaf->type->kind != SPYI_TYPE_VECTOR && memory != leaf->type) packed = false;
-    size_t element = spyi_type_device_stride(leaf->element);
-    if (leaf->consumed && spyi_type_device_stride(memory) != element * (size_t)pack) packed = false;
-    if (leaf->consumed && offset % memory->device_align) packed = false;
-    for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
-        if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
-    if (leaf->consumed == 0 || leaf->source == SPYI_SOURCE_READBACK)
-        packed = true; // its element is the whole value
-    if (!packed) pack = 1;
-    *walk = packed ? 0 : SPYI_WALK_GATHER;
-    out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
-    if (leaf->source == SPYI_SOURCE_READBACK)
-        out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
-    memset(out->strides, 0, sizeof out->strides);
-    for (uint32_t d = 0; d < leaf->batch_rank; d++)
-        if (dims->dims[d] != 1)
-            out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
-}
-
-// Whether the kernel walks through the leaf's memory.
-static bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i) {
-    return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
-}
-
-// Drops dimensions of size 1 and merges neighbours that every leaf walks as one. Backward calls have an order of their own,
-// and keep apart those that gradients are summed over.
-static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
-    uint32_t rank = 0, count = launch->shape.rank, kept = 0;
-    int64_t ordered[SPY_MAX_RANK];
-    const int64_t *sizes = launch->shape.dims;
-    if (launch->key.team) {
-        kept = spyi_launch_order(b, launch, ordered, &count);
-        sizes = ordered;
-    }
-    launch->kept = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        int64_t size = sizes[k];
-        if (k == kept) launch->kept = rank;
-        if (size == 1) continue;
-        bool merge = rank > launch->kept;
-        for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
-            const int64_t *strides = launch->leaves[i].strides;
-            if (spyi_is_walked(b, launch, i)) merge = strides[rank - 1] == strides[k] * size;
-        }
-        if (launch->key.reordered)
-            merge = merge && launch->element_strides[rank - 1] == launch->element_strides[k] * size;
-        if (!merge) launch->dims[rank++] = size;
-        else launch->dims[rank - 1] *= size;
-        for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
-            if (spyi_is_walked(b, launch, i))
-                launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
-        launch->element_strides[rank - 1] = launch->element_strides[k];
-    }
-    launch->rank = rank;
-}
-
-static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
-    bool uniform = true, linear = true;
-    int64_t expected = 1;
-    for (uint32_t d = launch->rank; d-- > 0;) {
-        uniform = uniform && leaf->strides[d] == 0;
-        linear = linear && leaf->strides[d] == expected;
-        expected *= launch->dims[d];
-    }
-    return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
-}
 
 // Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
 static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool linear,
@@ -32812,7 +32915,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
         bool linear = walk[i] == SPYI_WALK_LINEAR;
-        bool vector = (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
+        bool vector =
+            (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
@@ -32823,7 +32927,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool still = !crosses && at->strides[launch->rank - 1] == 0;
         if (vector) walk[i] = linear ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
         else
-            walk[i] = (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
+            walk[i] =
+                (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
     if (row && largest > spyi_path_of(limits->target)->wide_scalar) return;
@@ -32865,6 +32970,17 @@ static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi
     launch->key.unroll = bytes <= 16 ? 4 : bytes <= 64 ? 2 : 1;
 }
 
+SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits), false);
+    spyi_try_wide(b, launch, limits, SPYI_LANES, false);
+    spyi_try_wide(b, launch, limits, SPYI_LANES, true);
+    spyi_try_unroll(b, launch, limits);
+}
+
+// >>call/access.c -------------------------------------------------------------------------------------------
+
+// How a variant reaches its leaves' memory: through structured buffers, whose places are found here, or through pointers.
+
 // Where a structured buffer for the leaf begins: an aligned offset from which whole elements lead to its first one.
 static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
     uint64_t alignment = limits->binding_alignment;
@@ -32903,8 +33019,8 @@ static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
     return count ? count : 1;
 }
 
-static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
-                               spyi_launch *launch) {
+SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
+                                spyi_launch *launch) {
     uint64_t largest = 0;
     uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
@@ -32927,26 +33043,9 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, c
     launch->key.bindings = placed ? 1 : 0;
 }
 
-// Where a leaf's tensor lies, and all that a repeated launch must find again.
-static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
-    at->storage = tensor->storage;
-    at->serial = tensor->serial;
-    at->begin = tensor->begin_bytes;
-    at->end = at->reach = tensor->end_bytes;
-    at->storage_offset = tensor->storage->offset;
-    memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
-}
+// >>call/groups.c -------------------------------------------------------------------------------------------
 
-// A tensor that is bound as a whole.
-static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
-                                    spyi_text *error) {
-    spyi_text problem = { NULL, 0, 0 };
-    bool good = leaf->kind->pack(leaf, v, NULL, &problem);
-    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-    spyi_text_free(&problem);
-    at->binding_offset = at->storage_offset + at->begin;
-    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
-}
+// How many groups of threads a launch has. What is more than the device takes in one dimension is folded into two.
 
 // Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
@@ -33006,6 +33105,137 @@ static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launc
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;
     return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
+                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
+                                      spyi_text *error) {
+    if (launch->key.team) return spyi_launch_sums(limits, launch, error);
+    if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
+    int64_t per_group =
+        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+    int64_t threads = launch->count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    if (threads >
+        UINT32_MAX - (1 << 26)) { // numbers of threads, those of the last row too, are 32 bits in kernels
+        spyi_text_add(error, "the call has shape ");
+        spyi_shape_text(&launch->shape, error);
+        spyi_text_add(error,
+                      ", whose whole call groups have %lld elements, which is more than one call can have",
+                      (long long)threads);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
+    launch->key.folded = groups > most;
+    launch->groups[0] = (uint32_t)(groups > most ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
+// >>call/launch.c -------------------------------------------------------------------------------------------
+
+// From shapes to a variant: dimension collapse, and how each leaf's memory is walked.
+
+// Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
+static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
+                              uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
+    int64_t pack = 1;
+    bool packed = true;
+    for (uint32_t d = leaf->consumed; d-- > 0;) {
+        int64_t size = dims->dims[leaf->batch_rank + d], stride = strides->dims[leaf->batch_rank + d];
+        if (size != 1 && stride != pack) packed = false;
+        pack *= size;
+        out->inner[d] = stride;
+    }
+    const spyi_type *memory = leaf->packed;
+    // Slang converts neither arrays nor matrices of small integers as a whole; a packed view must lie on its own grid.
+    if (leaf->consumed && leaf->type->kind != SPYI_TYPE_VECTOR && memory != leaf->type) packed = false;
+    size_t element = spyi_type_device_stride(leaf->element);
+    if (leaf->consumed && spyi_type_device_stride(memory) != element * (size_t)pack) packed = false;
+    if (leaf->consumed && offset % memory->device_align) packed = false;
+    for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
+        if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
+    if (leaf->consumed == 0 || leaf->source == SPYI_SOURCE_READBACK)
+        packed = true; // its element is the whole value
+    if (!packed) pack = 1;
+    *walk = packed ? 0 : SPYI_WALK_GATHER;
+    out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
+    if (leaf->source == SPYI_SOURCE_READBACK)
+        out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
+    memset(out->strides, 0, sizeof out->strides);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        if (dims->dims[d] != 1)
+            out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
+}
+
+SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i) {
+    return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
+}
+
+// Drops dimensions of size 1 and merges neighbours that every leaf walks as one. Backward calls have an order of their own,
+// and keep apart those that gradients are summed over.
+static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
+    uint32_t rank = 0, count = launch->shape.rank, kept = 0;
+    int64_t ordered[SPY_MAX_RANK];
+    const int64_t *sizes = launch->shape.dims;
+    if (launch->key.team) {
+        kept = spyi_launch_order(b, launch, ordered, &count);
+        sizes = ordered;
+    }
+    launch->kept = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        int64_t size = sizes[k];
+        if (k == kept) launch->kept = rank;
+        if (size == 1) continue;
+        bool merge = rank > launch->kept;
+        for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
+            const int64_t *strides = launch->leaves[i].strides;
+            if (spyi_is_walked(b, launch, i)) merge = strides[rank - 1] == strides[k] * size;
+        }
+        if (launch->key.reordered)
+            merge = merge && launch->element_strides[rank - 1] == launch->element_strides[k] * size;
+        if (!merge) launch->dims[rank++] = size;
+        else launch->dims[rank - 1] *= size;
+        for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
+            if (spyi_is_walked(b, launch, i))
+                launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
+        launch->element_strides[rank - 1] = launch->element_strides[k];
+    }
+    launch->rank = rank;
+}
+
+static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
+    bool uniform = true, linear = true;
+    int64_t expected = 1;
+    for (uint32_t d = launch->rank; d-- > 0;) {
+        uniform = uniform && leaf->strides[d] == 0;
+        linear = linear && leaf->strides[d] == expected;
+        expected *= launch->dims[d];
+    }
+    return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
+}
+
+// Where a leaf's tensor lies, and all that a repeated launch must find again.
+static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
+    at->storage = tensor->storage;
+    at->serial = tensor->serial;
+    at->begin = tensor->begin_bytes;
+    at->end = at->reach = tensor->end_bytes;
+    at->storage_offset = tensor->storage->offset;
+    memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
+}
+
+// A tensor that is bound as a whole.
+static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
+                                    spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    bool good = leaf->kind->pack(leaf, v, NULL, &problem);
+    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    at->binding_offset = at->storage_offset + at->begin;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
@@ -33080,12 +33310,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
-        !launch->key.together) { // else each element has a thread of its own
-        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits), false);
-        spyi_try_wide(b, launch, limits, SPYI_LANES, false);
-        spyi_try_wide(b, launch, limits, SPYI_LANES, true);
-        spyi_try_unroll(b, launch, limits);
-    }
+        !launch->key.together) // else each element has a thread of its own
+        spyi_launch_width(b, limits, launch);
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
@@ -33093,29 +33319,12 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
     launch->key.by_team = launch->key.team && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
-    if (launch->key.team) return spyi_launch_sums(limits, launch, error);
-    if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
-    int64_t per_group =
-        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
-    int64_t threads = launch->count;
-    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
-        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
-    if (threads >
-        UINT32_MAX - (1 << 26)) { // numbers of threads, those of the last row too, are 32 bits in kernels
-        spyi_text_add(error, "the call has shape ");
-        spyi_shape_text(&launch->shape, error);
-        spyi_text_add(error,
-                      ", whose whole call groups have %lld elements, which is more than one call can have",
-                      (long long)threads);
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
-    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
-    launch->key.folded = groups > most;
-    launch->groups[0] = (uint32_t)(groups > most ? most : groups);
-    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
-    launch->groups[2] = 1;
-    return SPY_OK;
+    return spyi_launch_groups(b, values, limits, group, launch, error);
 }
+
+// >>call/repeat.c -------------------------------------------------------------------------------------------
+
+// Whether a call repeats its plan's last launch: then shapes, variant and all sizes stay as they are.
 
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits) {
     uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
@@ -33281,16 +33490,6 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 // A launch's parameter block: sizes, addresses and numbers, in the device's layout.
 
-SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    spyi_text_add(error, "'%s': expected %s, got %s that does not fit", leaf->path, leaf->type->display,
-                  v->type->display);
-    const spy_arg *arg = v->arg;
-    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
-    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
-    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
-    return SPY_ERROR_OUT_OF_RANGE;
-}
-
 // Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
 // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
 static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
@@ -33300,74 +33499,6 @@ static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
     *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
 }
 
-SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
-    spy_dtype from = arg->dtype, to = leaf->element->scalar;
-    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
-        float f;
-        double d;
-        switch (to) {
-        case SPY_FLOAT32:
-            f = (float)arg->value.f;
-            memcpy(out, &f, sizeof f);
-            return true;
-        case SPY_FLOAT64:
-            d = arg->value.f;
-            memcpy(out, &d, sizeof d);
-            return true;
-        case SPY_INT32:
-        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
-        default: break;
-        }
-    }
-    uint8_t host[8];
-    // The union holds 64 bits of the number's own family.
-    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
-                     : arg->kind == SPY_ARG_INT ? SPY_INT64
-                                                : SPY_UINT64;
-    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
-    spyi_type_to_device(leaf->element, out, host, 1);
-    return true;
-}
-
-SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
-    const spyi_type *scalar = leaf->type;
-    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
-    size_t count = 1;
-    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
-    for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
-    if (scalar->scalar == from) {
-        spyi_type_to_device(leaf->type, out, arg->value.data, 1);
-        return true;
-    }
-    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
-    bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
-    if (good) spyi_type_to_device(leaf->type, out, host, 1);
-    free(host);
-    return good;
-}
-
-SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
-                                  spyi_text *error) {
-    spyi_text problem = { NULL, 0, 0 };
-    size_t step = leaf->element->device_size,
-           count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
-    switch (leaf->source) {
-    case SPYI_SOURCE_SCALAR:
-        for (size_t i = 0; i < count; i++)
-            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
-        return SPY_OK;
-    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
-    case SPYI_SOURCE_INLINE:
-        return spyi_pack_inline(leaf, v->arg, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
-    default: break;
-    }
-    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
-    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-    spyi_text_free(&problem);
-    return SPY_ERROR_OUT_OF_RANGE;
-}
-
-// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
                                    const spyi_variant *variant, bool repeats, spyi_text *error) {
     const spyi_launch *launch = &plan->launch;
@@ -33466,29 +33597,12 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
     return SPY_OK;
 }
 
-// >>call/run.c ----------------------------------------------------------------------------------------------
+// >>call/temporaries.c --------------------------------------------------------------------------------------
 
-// One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
-//
-// Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
+// Memory that a running call makes itself: uploaded host arrays that are run over, new tensors, and places for results to host
+// memory.
 
-// >>temporaries: host arrays that are run over, new tensors, and places for results to host memory
-
-typedef struct spyi_run_state {
-    spy_device *device;
-    spyi_plan *plan;
-    const spyi_bound *bound;
-    const spyi_values *values;
-    spyi_launch *launch;
-    spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
-    uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    spy_command_list *list; // records the call; NULL: it runs
-    bool waits;             // something returns to host memory
-    bool left;              // the device has been left to compile: the launch is worked out again
-    bool timing;            // time_begin has been called
-} spyi_run_state;
-
-static void spyi_free_made(spyi_run_state *s, bool keep_new) {
+SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (!s->made[i] || (keep_new && s->bound->leaves[i].source == SPYI_SOURCE_NEW)) continue;
         spyi_tensor_unlink(s->made[i]);
@@ -33530,8 +33644,7 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     return status;
 }
 
-// Where results to host memory go in this launch.
-static void spyi_place_readback(spyi_run_state *s) {
+SPYI_FN void spyi_place_readback(spyi_run_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (s->bound->leaves[i].source != SPYI_SOURCE_READBACK) continue;
         spyi_launch_leaf *at = &s->launch->leaves[i];
@@ -33588,7 +33701,7 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
     return SPY_OK;
 }
 
-static spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
+SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
     const spyi_bound *b = s->bound;
     spy_status status = spyi_make_readback(s, error);
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
@@ -33604,12 +33717,12 @@ static spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
-// >>hazards
+// >>call/uses.c ---------------------------------------------------------------------------------------------
 
-// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
-// nobody knows.
-static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
-                                  bool *untracked) {
+// Which memory a call's dispatch reads and writes: barriers are made from it.
+
+SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
+                                   bool *untracked) {
     const spyi_bound *b = s->bound;
     uint32_t count = 0;
     *untracked = false;
@@ -33662,26 +33775,112 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *v
     return count;
 }
 
-// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
-static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
-    if (!s->list && !s->device->base->recording) return SPY_OK;
+// >>call/results.c ------------------------------------------------------------------------------------------
+
+// What a call gives back: results in host memory, new tensors, and descriptions of both.
+
+SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->sink && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
             continue;
         spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
                       leaf->path,
-                      s->list ? "the call is recorded into a command list"
+                      s->sink ? "the call is recorded into a command list"
                               : "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
 }
 
-// >>dispatch and results
+SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
+    spy_device *device = s->device;
+    const spyi_bound *b = s->bound;
+    spy_status status = spyi_wait_for_results(device, s->plan->last_submit, error);
+    if (status == SPY_ERROR_INTERRUPTED) device->readback_submit = s->plan->last_submit;
+    for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (!leaf->out) continue;
+        if (leaf->source == SPYI_SOURCE_READBACK) {
+            const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
+            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
+            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
+        } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
+            status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
+        }
+    }
+    return status;
+}
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
-                                       spyi_text *error) {
+SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
+    if (leaf->source == SPYI_SOURCE_NEW && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
+    if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    spy_result *result = arg->value.result;
+    const spyi_type *type = leaf->type;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    result->tensor = made;
+    result->type = spyi_type_user_name(type);
+    result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
+    result->rows = plain ? type->rows : 0;
+    result->columns = plain ? type->columns : 0;
+    result->size_bytes = made ? 0 : type->host_size;
+}
+
+// >>call/backward.c -----------------------------------------------------------------------------------------
+
+// The passes of a running backward call: variants for all of them first, then one dispatch after another.
+
+SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
+                                      spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    spyi_variant *variant = NULL;
+    spy_status status;
+    do { // until nobody else has had the device between the first pass and the last
+        s->left = false;
+        *several = false;
+        *bytes = 0;
+        launch->pass = 0;
+        launch->finishes = false;
+        status = spyi_choose(s, first, error);
+        while (status == SPY_OK && !s->left && *first && spyi_next_pass(launch)) {
+            if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
+            *several = true;
+            status = spyi_choose(s, &variant, error);
+        }
+        launch->pass = 0;
+        launch->finishes = false;
+    } while (status == SPY_OK && s->left);
+    return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
+}
+
+SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    spy_status status = SPY_OK;
+    do {
+        if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
+        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
+            if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
+        spyi_place_readback(s);
+        if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
+        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
+        timed = false; // the first one begins
+    } while (status == SPY_OK && spyi_next_pass(launch));
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
+}
+
+// >>call/run.c ----------------------------------------------------------------------------------------------
+
+// One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
+//
+// Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
+
+SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
+                                        spyi_text *error) {
     spy_device *device = s->device;
     spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
@@ -33724,9 +33923,9 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     dispatch.uniforms = variant->feeds.uniforms;
     use_count = spyi_collect_uses(s, variant, uses, &untracked);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
-    if (s->list)
-        return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
-                                         error);
+    if (s->sink)
+        return s->sink->table->append_dispatch(s->sink, s->plan, variant, &dispatch, uses, use_count,
+                                               untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
@@ -33738,45 +33937,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     return status;
 }
 
-static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
-    spy_device *device = s->device;
-    const spyi_bound *b = s->bound;
-    spy_status status = spyi_wait_for_results(device, s->plan->last_submit, error);
-    if (status == SPY_ERROR_INTERRUPTED) device->readback_submit = s->plan->last_submit;
-    for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        const spyi_value *v = &s->values->items[leaf->value];
-        if (!leaf->out) continue;
-        if (leaf->source == SPYI_SOURCE_READBACK) {
-            const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
-            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
-            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
-        } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
-            status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
-        }
-    }
-    return status;
-}
-
-// After success: hands a new tensor to the caller, and describes results of whatever kind.
-SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
-    if (leaf->source == SPYI_SOURCE_NEW && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
-    if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
-    spy_result *result = arg->value.result;
-    const spyi_type *type = leaf->type;
-    bool plain =
-        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    result->tensor = made;
-    result->type = spyi_type_user_name(type);
-    result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
-    result->rows = plain ? type->rows : 0;
-    result->columns = plain ? type->columns : 0;
-    result->size_bytes = made ? 0 : type->host_size;
-}
-
-// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
-// the launch names.
-static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
+SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
     *variant = NULL;
@@ -33785,51 +33946,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK || launch->count == 0) return status;
     status = spyi_check_overlap(s->bound, s->values, launch, error);
     if (status != SPY_OK) return status;
-    return spyi_variant_get(plan, s->values, s->list != NULL, variant, &s->left, error);
-}
-
-// >>passes of a backward call
-
-// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
-// launch as the first pass has it. `several`: it is not the only one; `bytes`: that the largest one's sums need.
-static spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
-                                     spyi_text *error) {
-    spyi_launch *launch = s->launch;
-    spyi_variant *variant = NULL;
-    spy_status status;
-    do { // until nobody else has had the device between the first pass and the last
-        s->left = false;
-        *several = false;
-        *bytes = 0;
-        launch->pass = 0;
-        launch->finishes = false;
-        status = spyi_choose(s, first, error);
-        while (status == SPY_OK && !s->left && *first && spyi_next_pass(launch)) {
-            if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
-            *several = true;
-            status = spyi_choose(s, &variant, error);
-        }
-        launch->pass = 0;
-        launch->finishes = false;
-    } while (status == SPY_OK && s->left);
-    return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
-}
-
-static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
-    spyi_launch *launch = s->launch;
-    spy_status status = SPY_OK;
-    do {
-        if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
-        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
-            if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
-        spyi_place_readback(s);
-        if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
-        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
-        timed = false; // the first one begins
-    } while (status == SPY_OK && spyi_next_pass(launch));
-    launch->pass = 0;
-    launch->finishes = false;
-    return status;
+    return spyi_variant_get(plan, s->values, s->sink != NULL, variant, &s->left, error);
 }
 
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
@@ -33846,7 +33963,7 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
     return true;
 }
 
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_run_state s;
@@ -33855,7 +33972,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.bound = &plan->bound;
     s.values = values;
     s.launch = &plan->launch;
-    s.list = list;
+    s.sink = sink;
     s.waits = s.left = s.timing = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
@@ -33889,7 +34006,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
             (void)device->backend->time_end(device->gpu, &ignored);
             spyi_text_free(&ignored);
         }
-        if (!list) device->stats.calls++;
+        if (!sink) device->stats.calls++;
     }
     if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
         spyi_pool_give(device, s.launch->sums_storage);
@@ -33906,7 +34023,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     spyi_free_made(&s, status == SPY_OK);
     if (status == SPY_OK && !several && (repeats || spyi_is_repeatable(s.bound)))
         s.launch->repeatable = variant;
-    if (status == SPY_OK && repeats && variant && !list) spyi_again_learn(plan, values, variant);
+    if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
     return status;
 }
 
@@ -34150,352 +34267,22 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
-// >>call/call.c ---------------------------------------------------------------------------------------------
-
-// spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
-
-// How a failed call ends: the function, what was wrong, and the call as it was understood.
-static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
-                                   spyi_text *error) {
-    spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
-              spyi_text_str(error));
-    spyi_text_free(error);
-    return status;
-}
-
-// Options that say nothing.
-static bool spyi_options_are_plain(const spy_call_options *options) {
-    static spy_call_options none; // never written
-    return !options || memcmp(options, &none, sizeof none) == 0;
-}
-
-// Inside the device: the stages of a call or dispatch.
-static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
-                                  const spyi_threads *threads, const char *public_name, bool timed,
-                                  uint64_t *gpu_time_ns) {
-    spyi_values *values = function->object.device->cache->values;
-    spyi_text error = { NULL, 0, 0 };
-    spyi_plan *plan = NULL;
-    spy_command_list *list = options ? options->append_to : NULL;
-    spy_status status = SPY_OK;
-    if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
-        spyi_cache_again(function, args, &status, &error))
-        return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
-    if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
-        spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
-        status = SPY_ERROR_INVALID_ARGUMENT;
-    } else if (list && timed) {
-        spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
-                              "spy_list_timestamp can");
-        status = SPY_ERROR_INVALID_ARGUMENT;
-    } else if (list) {
-        status = spyi_list_check_open(list, function->object.device, &error);
-    }
-    if (SPYI_LIKELY(status == SPY_OK))
-        status = spyi_describe(function, args, options, threads, values, &error);
-    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
-    if (SPYI_LIKELY(status == SPY_OK)) {
-        if (list) { // what compiles leaves the device: before the list is changed, which other threads may do meanwhile
-            status = spyi_variants_make(plan, values, &error);
-            if (status == SPY_OK) status = spyi_list_check_open(list, function->object.device, &error);
-            if (status == SPY_OK) status = spyi_list_begin_call(list, &error);
-        }
-        if (status == SPY_OK) status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
-        if (status == SPY_OK && list) spyi_list_end_call(list, plan);
-        if (status != SPY_OK) {
-            spyi_text_add(&error, "\n");
-            spyi_bound_text(&plan->bound, values, &error);
-        }
-    }
-    if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
-    return status;
-}
-
-SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
-                                    const spyi_threads *threads, const char *public_name) {
-    return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
-}
-
-static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
-                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
-    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
-    if (status != SPY_OK) return status;
-    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
-    spyi_leave(function);
-    return status;
-}
-
-spy_status spy_call(spy_function *function, spy_args args) {
-    return spyi_call(function, args, NULL, "spy_call", false, NULL);
-}
-
-spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options) {
-    return spyi_call(function, args, options, "spy_call_with", false, NULL);
-}
-
-spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
-                         uint64_t *gpu_time_ns) {
-    uint64_t ignored;
-    if (!gpu_time_ns) gpu_time_ns = &ignored;
-    *gpu_time_ns = 0;
-    return spyi_call(function, args, options, "spy_time_call", true, gpu_time_ns);
-}
-
-spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
-    const char *name = "spy_list_call";
-    spy_call_options options;
-    memset(&options, 0, sizeof options);
-    options.append_to = list;
-    if (list) return spyi_call(function, args, &options, name, false, NULL);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
-}
-
-static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call_mode mode,
-                                 const char *name) {
-    spy_call_options options;
-    memset(&options, 0, sizeof options);
-    options.mode = mode;
-    return spyi_call(function, args, &options, name, false, NULL);
-}
-
-spy_status spy_call_backward(spy_function *function, spy_args args) {
-    return spyi_call_mode(function, args, SPY_CALL_BACKWARD, "spy_call_backward");
-}
-
-spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
-    return spyi_call_mode(function, args, SPY_CALL_FORWARD_DIFF, "spy_call_forward_diff");
-}
-
-// >>explaining
-
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
-    const spyi_launch *launch = &plan->launch;
-    const spy_device *device = plan->function->object.device;
-    spyi_text_add(out, "%s\n", plan->bound.signature.display);
-    spyi_bound_text(&plan->bound, values, out);
-    spyi_globals_text(plan->function, values, out);
-    spyi_text_add(out, "  call shape ");
-    spyi_shape_text(&launch->shape, out);
-    spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);
-    if (launch->count == 0) {
-        spyi_text_add(out, "  nothing to do\n");
-        return;
-    }
-    spy_shape collapsed;
-    memset(&collapsed, 0, sizeof collapsed);
-    collapsed.rank = launch->rank;
-    memcpy(collapsed.dims, launch->dims, launch->rank * sizeof *launch->dims);
-    spyi_text_add(out, "  collapsed to ");
-    spyi_shape_text(&collapsed, out);
-    spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
-    spyi_emitted emitted;
-    if (spyi_emit(plan->function, &plan->bound, &launch->key, &emitted, out) == SPY_OK) {
-        spyi_text_add(out, "%s", spyi_text_str(&emitted.text));
-        spyi_emitted_free(&emitted);
-    }
-}
-
-size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                        size_t capacity) {
-    if (text && capacity) text[0] = 0;
-    if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
     spy_device *device = function->object.device;
-    spyi_values *values = device->cache->values;
-    spyi_text out = { NULL, 0, 0 };
-    spyi_plan *plan = NULL;
-    uint32_t failed = spyi_failed_allocations();
-    spy_status status = spyi_describe(function, args, options, NULL, values, &out);
-    if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
-    if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
-    if (status == SPY_OK) spyi_explain(plan, values, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        if (!plan || !spyi_call_again(plan, args, status, error)) continue;
+        if (i > 0) spyi_make_recent(function, plan);
+        spyi_lru_touch(device->cache, plan);
+        device->stats.plan_hits++;
+        return true;
     }
-    spyi_text_free(&out);
-    spyi_leave(device);
-    return size;
-}
-
-// >>call/dispatch.c -----------------------------------------------------------------------------------------
-
-// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
-// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
-
-static const spyi_entry *spyi_function_entry(spy_function *function) {
-    if (function->entry_known) return &function->entry;
-    spyi_entry entry;
-    spyi_outside outside;
-    memset(&entry, 0, sizeof entry);
-    spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
-    spyi_unit_entry(function->module->unit, function->name, &entry);
-    spyi_step_in(function->object.device, &outside);
-    if (!function->entry_known) function->entry = entry;
-    function->entry_known = true;
-    return &function->entry;
-}
-
-SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
-    const spyi_limits *limits = &function->object.device->base->limits;
-    if (limits->target == SPYI_TARGET_CUDA) return true;
-    spyi_text_add(
-        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
-        limits->info.name, limits->info.backend);
     return false;
 }
 
-// The user's arguments and one for each parameter that the system fills.
-static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
-    const spyi_signature *signature = &function->overloads.items[0];
-    size_t count = 0;
-    for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS && count < most; p++)
-        if (function->entry.systems[p])
-            all[count++] =
-                spyi_system_arg(signature->params[p].name, (spyi_system)function->entry.systems[p]);
-    for (size_t i = 0; i < args.count && count < most; i++) all[count++] = args.items[i];
-    return count;
-}
+// >>call/snapshot.c -----------------------------------------------------------------------------------------
 
-static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
-                                         const spy_call_options *o) {
-    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
-    if (args.count && !args.items) return "expected arguments, got NULL";
-    if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
-    if (function->overloads.count != 1)
-        return "a function with overloads cannot be dispatched; give one its own name";
-    if (o && (o->call_group_shape.rank || o->thread_count.rank))
-        return "call_group_shape and thread_count are for calls; a dispatch says its threads itself";
-    if (o && o->mode) return "a dispatch computes no gradients; call bwd_diff in Slang";
-    return NULL;
-}
-
-// What the function itself says about its threads cannot be said again.
-static spy_status spyi_check_entry(const spy_function *function, const char *name, spy_args args,
-                                   const spy_call_options *options) {
-    spyi_context *ctx = &function->object.device->ctx;
-    const spyi_entry *entry = &function->entry;
-    const spyi_signature *signature = &function->overloads.items[0];
-    spyi_text problem = { NULL, 0, 0 };
-    if (entry->cuda_kernel && !spyi_cuda_kernel_runs(function, &problem)) {
-        spyi_fail(ctx, SPY_ERROR_UNSUPPORTED, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
-        spyi_text_free(&problem);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
-        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
-                         "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
-                         function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    if (options && options->thread_group_size[0] && entry->threads[0])
-        return spyi_fail(
-            ctx, SPY_ERROR_INVALID_ARGUMENT,
-            "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
-            function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    for (size_t i = 0; i < args.count; i++)
-        for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
-            if (entry->systems[p] && args.items[i].name &&
-                strcmp(args.items[i].name, signature->params[p].name) == 0)
-                return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                                 "%s: %s: '%s' is filled by the system and cannot be given", name,
-                                 function->name, args.items[i].name);
-    return SPY_OK;
-}
-
-static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
-                                   spy_args args, const spy_call_options *options) {
-    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
-    if (entered != SPY_OK) return entered;
-    const char *problem = spyi_dispatch_problem(function, args, options);
-    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
-    const spyi_entry *entry = problem ? NULL : spyi_function_entry(function);
-    if (problem) {
-        spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
-    } else if ((status = spyi_check_entry(function, name, args, options)) == SPY_OK) {
-        spy_arg all[2 * SPYI_MOST_ENTRY_PARAMS];
-        const uint32_t *size =
-            options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
-        threads->shader = entry->threads[0] != 0;
-        threads->guarded = !threads->shader && !entry->cuda_kernel &&
-                           !threads->counts; // a shader looks itself whether it is beyond the end
-        for (int i = 0; i < 3; i++)
-            threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
-        spy_args list;
-        list.items = all;
-        list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
-        status = spyi_call_inside(function, list, options, threads, name);
-    }
-    spyi_leave(function);
-    return status;
-}
-
-spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
-                        const spy_call_options *options) {
-    spyi_threads t;
-    memset(&t, 0, sizeof t);
-    t.count[0] = threads.x;
-    t.count[1] = threads.y;
-    t.count[2] = threads.z;
-    return spyi_run_threads(function, "spy_dispatch", &t, args, options);
-}
-
-spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
-                                 const spy_call_options *options) {
-    const char *name = "spy_dispatch_indirect";
-    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
-    if (status != SPY_OK) return status;
-    spyi_context *ctx = &function->object.device->ctx;
-    const char *problem = NULL;
-    spyi_threads t;
-    memset(&t, 0, sizeof t);
-    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
-        problem = "groups is not a living tensor of this device";
-    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
-             !groups->contiguous)
-        problem = "groups is not a contiguous tensor of uint32";
-    else if (index < 0 || index > groups->element_count - 3)
-        problem = "the three group counts at index lie beyond the tensor's end";
-    if (problem)
-        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
-    spyi_leave(function);
-    if (status != SPY_OK) return status;
-    t.counts = groups;
-    t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
-    t.count[0] = t.count[1] = t.count[2] = 1;
-    return spyi_run_threads(function, name, &t, args, options);
-}
-
-// >>call/prepare.c ------------------------------------------------------------------------------------------
-
-// Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked, and once more on such a thread
-// when their module has been reloaded. Until that is done the call runs what it has.
-//
-// A compile thread works on copies of the call's values and snapshots of its tensors. What it made enters
-// the cache within the device, when the prepared call is next asked for.
-
-struct spy_prepared {
-    spyi_object object;
-    spy_function *function;
-    spyi_plan *plan; // one reference; NULL while compiling or after a failure
-    bool running;    // a thread has not been joined yet
-    bool queued;     // for a thread, after a reload
-    spyi_thread thread;
-    spyi_outside outside; // the thread's
-    spyi_atomic finished; // set by the thread at its end
-    spyi_values values;   // copies for threads
-    spyi_kept_options kept;
-    spyi_plan *made;   // by the thread
-    spy_status status; // of the last compilation
-    spyi_text error;
-    spyi_text made_error;
-    spy_status made_status;
-    bool renewed;        // the last compilation was for a reload: the next call may bring other arguments
-    uint32_t generation; // of the module that the plan, or the failure, is of; the thread's own while it runs
-    spy_prepared *previous, *next;
-};
-
-// >>copies of values that outlive the caller's arguments
+// Copies of a call's values that outlive the caller's arguments, and snapshots of its tensors, for compile threads.
 
 // A tensor as it was: the thread reads its shape and place, whatever becomes of it meanwhile.
 typedef struct spyi_snapshot_part {
@@ -34520,7 +34307,7 @@ static void spyi_snapshot_take(spyi_snapshot_part *to, const spy_tensor *from) {
     to->tensor.storage = &to->storage;
 }
 
-// The first value that is this one's tensor, or lies in its storage: what is one for the caller stays one in the copies.
+// The first value that is this one's tensor, or lies in its storage: values that share a tensor share its copy.
 static uint32_t spyi_first_of_tensor(const spyi_values *values, uint32_t i) {
     uint32_t j = 0;
     while (values->items[j].tensor != values->items[i].tensor) j++;
@@ -34534,7 +34321,7 @@ static uint32_t spyi_first_of_storage(const spyi_values *values, uint32_t i) {
     return j;
 }
 
-static void spyi_free_copies(spyi_values *values) {
+SPYI_FN void spyi_free_copies(spyi_values *values) {
     uint32_t count = values->count + values->global_count + values->grad_count;
     for (uint32_t i = count; i-- > 0;) {
         spyi_value *v = &values->items[i];
@@ -34547,7 +34334,7 @@ static void spyi_free_copies(spyi_values *values) {
     spyi_values_free(values);
 }
 
-static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
+SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     uint32_t count = from->count + from->global_count + from->grad_count;
     to->items = (spyi_value *)spyi_calloc(count + 1, sizeof *to->items);
     to->key = (uint8_t *)spyi_malloc(from->key_size);
@@ -34603,7 +34390,38 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     return good;
 }
 
-// >>the work
+// >>call/prepare.c ------------------------------------------------------------------------------------------
+
+// Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked, and once more on such a thread
+// when their module has been reloaded. Until that is done the call runs what it has.
+//
+// A compile thread works on copies of the call's values and snapshots of its tensors. What it made enters
+// the cache within the device, when the prepared call is next asked for.
+
+// >>variants
+
+SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
+    spyi_variant *variant = NULL;
+    spy_status status = SPY_OK;
+    bool left = true, more = true;
+    while (status == SPY_OK && (left || more)) { // from the beginning whenever others had the device
+        if (left) {
+            launch->pass = 0;
+            launch->finishes = false;
+        }
+        left = false;
+        status = spyi_launch_shape(plan, values, error);
+        if (status == SPY_OK && launch->count)
+            status = spyi_variant_get(plan, values, false, &variant, &left, error);
+        // Each pass of a backward call has a variant of its own.
+        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+               spyi_next_pass(launch);
+    }
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
+}
 
 // On a thread of its own, for a plan that nobody else knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
@@ -34624,6 +34442,8 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
     return status;
 }
 
+// >>threads
+
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     spyi_turns *turns = &p->object.device->ctx.turns;
@@ -34634,8 +34454,7 @@ static void spyi_prepare_thread(void *user) {
     spyi_turns_notify(turns); // the device stays until the thread has been joined
 }
 
-// Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
-static bool spyi_prepare_start(spy_prepared *p) {
+SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
     spyi_atomic_store(&p->finished, 0);
     spyi_outside_begin(p->object.device, &p->outside, p->function->module);
@@ -34644,7 +34463,7 @@ static bool spyi_prepare_start(spy_prepared *p) {
     return p->running;
 }
 
-static bool spyi_prepared_outdated(const spy_prepared *p) {
+SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p) {
     return p->generation != p->function->module->generation;
 }
 
@@ -34678,8 +34497,7 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     return known;
 }
 
-// After its thread has finished: takes over what that made. Inside the device.
-static void spyi_prepare_join(spy_prepared *p) {
+SPYI_FN void spyi_prepare_join(spy_prepared *p) {
     if (!p->running) return;
     spy_device *device = p->object.device;
     spyi_thread_join(&p->thread);
@@ -34699,8 +34517,7 @@ static void spyi_prepare_join(spy_prepared *p) {
     if (old) spyi_plan_release(device, old);
 }
 
-// Leaves the device until the thread has finished, then joins it.
-static void spyi_prepare_wait(spy_prepared *p) {
+SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
     if (p->queued) { // it is wanted now
         p->queued = false;
@@ -34716,7 +34533,9 @@ static void spyi_prepare_wait(spy_prepared *p) {
     spyi_object_release(&p->object);
 }
 
-static const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
+// >>preparing
+
+SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
     return p->kept.given ? &p->kept.options : NULL;
 }
 
@@ -34745,8 +34564,7 @@ static bool spyi_prepare_known(spy_prepared *p, spyi_values *values) {
     return known;
 }
 
-// The plan and its variants on this thread, for the arguments at hand and the module's code of today.
-static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
+SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
     spyi_plan *plan = NULL;
     spy_status status = spyi_plan_get(p->function, values, &plan, error);
     if (status != SPY_OK) return status;
@@ -34763,8 +34581,7 @@ static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_te
     return SPY_OK;
 }
 
-// What a thread will compile the next time. false: out of memory, and no thread will.
-static bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values) {
+SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values) {
     if (p->values.items) spyi_free_copies(&p->values);
     memset(&p->values, 0, sizeof p->values);
     if (spyi_copy_values(values, &p->values)) return true;
@@ -34814,6 +34631,39 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     spyi_leave(device);
     return p;
 }
+
+// >>release
+
+SPYI_FN void spyi_prepared_free(spy_prepared *p) {
+    spy_device *device = p->object.device;
+    spyi_prepare_join(p);
+    if (p->plan) spyi_plan_release(device, p->plan);
+    if (p->previous) p->previous->next = p->next;
+    else device->prepared = p->next;
+    if (p->next) p->next->previous = p->previous;
+    spyi_text_free(&p->error);
+    spyi_text_free(&p->made_error);
+    if (p->values.items) spyi_free_copies(&p->values);
+    spyi_kept_free(&p->kept);
+    spyi_module_drop(p->function->module);
+    spyi_bury(device, &p->object, sizeof *p);
+}
+
+void spy_release_prepared(spy_prepared *prepared) {
+    if (!prepared) return;
+    if (spyi_as(prepared, SPYI_KIND_PREPARED)) spyi_object_release(&prepared->object);
+    else
+        spyi_fail(NULL, SPY_ERROR_RELEASED,
+                  "spy_release_prepared: the prepared call has been released already");
+}
+
+SPYI_FN void spyi_prepared_free_all(spy_device *device) {
+    while (device->prepared) spyi_prepared_free(device->prepared);
+}
+
+// >>call/prepared.c -----------------------------------------------------------------------------------------
+
+// Prepared calls once they are made: after reloads, which renew them on threads, and when they are called.
 
 // >>reloads
 
@@ -34978,33 +34828,345 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     return status;
 }
 
-// >>release
+// >>call/attach.c -------------------------------------------------------------------------------------------
 
-SPYI_FN void spyi_prepared_free(spy_prepared *p) {
-    spy_device *device = p->object.device;
-    spyi_prepare_join(p);
-    if (p->plan) spyi_plan_release(device, p->plan);
-    if (p->previous) p->previous->next = p->next;
-    else device->prepared = p->next;
-    if (p->next) p->next->previous = p->previous;
-    spyi_text_free(&p->error);
-    spyi_text_free(&p->made_error);
-    if (p->values.items) spyi_free_copies(&p->values);
-    spyi_kept_free(&p->kept);
-    spyi_module_drop(p->function->module);
-    spyi_bury(device, &p->object, sizeof *p);
+// What the rooms below ask of calls: how prepared calls go, and what happens to plans when code changes.
+
+static void spyi_prepared_release(spyi_object *object) {
+    struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
+    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // goes once its thread has ended
+    else spyi_prepared_free(prepared);
 }
 
-void spy_release_prepared(spy_prepared *prepared) {
-    if (!prepared) return;
-    if (spyi_as(prepared, SPYI_KIND_PREPARED)) spyi_object_release(&prepared->object);
-    else
-        spyi_fail(NULL, SPY_ERROR_RELEASED,
-                  "spy_release_prepared: the prepared call has been released already");
+static void spyi_forget_code(spy_device *device, const spy_function *function) {
+    if (device->cache) spyi_cache_forget_function(device, function);
 }
 
-SPYI_FN void spyi_prepared_free_all(spy_device *device) {
-    while (device->prepared) spyi_prepared_free(device->prepared);
+SPYI_FN void spyi_calls_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_prepared_release, NULL };
+    static const spyi_code_listener listener = { spyi_forget_code, spyi_prepared_reloaded,
+                                                 spyi_prepared_collect, spyi_prepared_renewing };
+    device->ctx.tables[SPYI_KIND_PREPARED - SPYI_KIND_DEVICE] = &table;
+    device->listener = &listener;
+}
+
+// >>call/call.c ---------------------------------------------------------------------------------------------
+
+// spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
+
+// How a failed call ends: the function, what was wrong, and the call as it was understood.
+static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                   spyi_text *error) {
+    spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
+              spyi_text_str(error));
+    spyi_text_free(error);
+    return status;
+}
+
+// Options that say nothing.
+static bool spyi_options_are_plain(const spy_call_options *options) {
+    static spy_call_options none; // never written
+    return !options || memcmp(options, &none, sizeof none) == 0;
+}
+
+// `sink` can record a call on this device now; else an error text.
+static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
+    if (!spyi_as(sink, SPYI_KIND_LIST)) {
+        spyi_text_add(error, sink ? "the command list has been released" : "the command list is NULL");
+        return sink ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (sink->object.device != device) {
+        spyi_text_add(error, "the command list belongs to another device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return sink->table->check_open(sink, error);
+}
+
+// What compiles leaves the device: before the list is changed, which other threads may do meanwhile.
+static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, const spyi_values *values,
+                                   spyi_sink *sink, spyi_text *error) {
+    spy_status status = spyi_variants_make(plan, values, error);
+    if (status == SPY_OK) status = spyi_sink_check(sink, function->object.device, error);
+    if (status == SPY_OK) status = sink->table->begin_call(sink, error);
+    if (status == SPY_OK) status = spyi_run(plan, values, sink, false, NULL, error);
+    if (status == SPY_OK) sink->table->end_call(sink, plan);
+    return status;
+}
+
+// Inside the device: the stages of a call or dispatch.
+static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
+                                  const spyi_threads *threads, const char *public_name, bool timed,
+                                  uint64_t *gpu_time_ns) {
+    spyi_values *values = function->object.device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // a list begins with it
+    spy_status status = SPY_OK;
+    if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
+        spyi_cache_again(function, args, &status, &error))
+        return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
+    if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
+        spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (sink && timed) {
+        spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
+                              "spy_list_timestamp can");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (sink) {
+        status = spyi_sink_check(sink, function->object.device, &error);
+    }
+    if (SPYI_LIKELY(status == SPY_OK))
+        status = spyi_describe(function, args, options, threads, values, &error);
+    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
+    if (SPYI_LIKELY(status == SPY_OK)) {
+        status = sink ? spyi_call_record(function, plan, values, sink, &error)
+                      : spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
+        if (status != SPY_OK) {
+            spyi_text_add(&error, "\n");
+            spyi_bound_text(&plan->bound, values, &error);
+        }
+    }
+    if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name) {
+    return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
+}
+
+SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                             const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (status != SPY_OK) return status;
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
+    spyi_leave(function);
+    return status;
+}
+
+spy_status spy_call(spy_function *function, spy_args args) {
+    return spyi_call(function, args, NULL, "spy_call", false, NULL);
+}
+
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options) {
+    return spyi_call(function, args, options, "spy_call_with", false, NULL);
+}
+
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns) {
+    uint64_t ignored;
+    if (!gpu_time_ns) gpu_time_ns = &ignored;
+    *gpu_time_ns = 0;
+    return spyi_call(function, args, options, "spy_time_call", true, gpu_time_ns);
+}
+
+static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call_mode mode,
+                                 const char *name) {
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.mode = mode;
+    return spyi_call(function, args, &options, name, false, NULL);
+}
+
+spy_status spy_call_backward(spy_function *function, spy_args args) {
+    return spyi_call_mode(function, args, SPY_CALL_BACKWARD, "spy_call_backward");
+}
+
+spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
+    return spyi_call_mode(function, args, SPY_CALL_FORWARD_DIFF, "spy_call_forward_diff");
+}
+
+// >>call/explain.c ------------------------------------------------------------------------------------------
+
+// spy_explain_call: a call as the library understands it, in words, and its kernel's text.
+
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
+    const spyi_launch *launch = &plan->launch;
+    const spy_device *device = plan->function->object.device;
+    spyi_text_add(out, "%s\n", plan->bound.signature.display);
+    spyi_bound_text(&plan->bound, values, out);
+    spyi_globals_text(plan->function, values, out);
+    spyi_text_add(out, "  call shape ");
+    spyi_shape_text(&launch->shape, out);
+    spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);
+    if (launch->count == 0) {
+        spyi_text_add(out, "  nothing to do\n");
+        return;
+    }
+    spy_shape collapsed;
+    memset(&collapsed, 0, sizeof collapsed);
+    collapsed.rank = launch->rank;
+    memcpy(collapsed.dims, launch->dims, launch->rank * sizeof *launch->dims);
+    spyi_text_add(out, "  collapsed to ");
+    spyi_shape_text(&collapsed, out);
+    spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
+    spyi_emitted emitted;
+    if (spyi_emit(plan->function, &plan->bound, &launch->key, &emitted, out) == SPY_OK) {
+        spyi_text_add(out, "%s", spyi_text_str(&emitted.text));
+        spyi_emitted_free(&emitted);
+    }
+}
+
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity) {
+    if (text && capacity) text[0] = 0;
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
+    spy_device *device = function->object.device;
+    spyi_values *values = device->cache->values;
+    spyi_text out = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    uint32_t failed = spyi_failed_allocations();
+    spy_status status = spyi_describe(function, args, options, NULL, values, &out);
+    if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
+    if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
+    if (status == SPY_OK) spyi_explain(plan, values, &out);
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
+    size_t size = strlen(all);
+    if (text && capacity) {
+        size_t n = size < capacity - 1 ? size : capacity - 1;
+        memcpy(text, all, n);
+        text[n] = 0;
+    }
+    spyi_text_free(&out);
+    spyi_leave(device);
+    return size;
+}
+
+// >>call/dispatch.c -----------------------------------------------------------------------------------------
+
+// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
+// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
+
+static const spyi_entry *spyi_function_entry(spy_function *function) {
+    if (function->entry_known) return &function->entry;
+    spyi_entry entry;
+    spyi_outside outside;
+    memset(&entry, 0, sizeof entry);
+    spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
+    spyi_unit_entry(function->module->unit, function->name, &entry);
+    spyi_step_in(function->object.device, &outside);
+    if (!function->entry_known) function->entry = entry;
+    function->entry_known = true;
+    return &function->entry;
+}
+
+// The user's arguments and one for each parameter that the system fills.
+static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
+    const spyi_signature *signature = &function->overloads.items[0];
+    size_t count = 0;
+    for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS && count < most; p++)
+        if (function->entry.systems[p])
+            all[count++] =
+                spyi_system_arg(signature->params[p].name, (spyi_system)function->entry.systems[p]);
+    for (size_t i = 0; i < args.count && count < most; i++) all[count++] = args.items[i];
+    return count;
+}
+
+static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
+                                         const spy_call_options *o) {
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (args.count && !args.items) return "expected arguments, got NULL";
+    if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
+    if (function->overloads.count != 1)
+        return "a function with overloads cannot be dispatched; give one its own name";
+    if (o && (o->call_group_shape.rank || o->thread_count.rank))
+        return "call_group_shape and thread_count are for calls; a dispatch says its threads itself";
+    if (o && o->mode) return "a dispatch computes no gradients; call bwd_diff in Slang";
+    return NULL;
+}
+
+// What the function itself says about its threads cannot be said again.
+static spy_status spyi_check_entry(const spy_function *function, const char *name, spy_args args,
+                                   const spy_call_options *options) {
+    spyi_context *ctx = &function->object.device->ctx;
+    const spyi_entry *entry = &function->entry;
+    const spyi_signature *signature = &function->overloads.items[0];
+    spyi_text problem = { NULL, 0, 0 };
+    if (entry->cuda_kernel && !spyi_cuda_kernel_runs(function, &problem)) {
+        spyi_fail(ctx, SPY_ERROR_UNSUPPORTED, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
+        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
+                         "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
+                         function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
+    if (options && options->thread_group_size[0] && entry->threads[0])
+        return spyi_fail(
+            ctx, SPY_ERROR_INVALID_ARGUMENT,
+            "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
+            function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
+    for (size_t i = 0; i < args.count; i++)
+        for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
+            if (entry->systems[p] && args.items[i].name &&
+                strcmp(args.items[i].name, signature->params[p].name) == 0)
+                return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                                 "%s: %s: '%s' is filled by the system and cannot be given", name,
+                                 function->name, args.items[i].name);
+    return SPY_OK;
+}
+
+static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
+                                   spy_args args, const spy_call_options *options) {
+    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (entered != SPY_OK) return entered;
+    const char *problem = spyi_dispatch_problem(function, args, options);
+    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    const spyi_entry *entry = problem ? NULL : spyi_function_entry(function);
+    if (problem) {
+        spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
+    } else if ((status = spyi_check_entry(function, name, args, options)) == SPY_OK) {
+        spy_arg all[2 * SPYI_MOST_ENTRY_PARAMS];
+        const uint32_t *size =
+            options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
+        threads->shader = entry->threads[0] != 0;
+        threads->guarded = !threads->shader && !entry->cuda_kernel &&
+                           !threads->counts; // a shader looks itself whether it is beyond the end
+        for (int i = 0; i < 3; i++)
+            threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
+        spy_args list;
+        list.items = all;
+        list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
+        status = spyi_call_inside(function, list, options, threads, name);
+    }
+    spyi_leave(function);
+    return status;
+}
+
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                        const spy_call_options *options) {
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    t.count[0] = threads.x;
+    t.count[1] = threads.y;
+    t.count[2] = threads.z;
+    return spyi_run_threads(function, "spy_dispatch", &t, args, options);
+}
+
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options) {
+    const char *name = "spy_dispatch_indirect";
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    spyi_context *ctx = &function->object.device->ctx;
+    const char *problem = NULL;
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
+        problem = "groups is not a living tensor of this device";
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+             !groups->contiguous)
+        problem = "groups is not a contiguous tensor of uint32";
+    else if (index < 0 || index > groups->element_count - 3)
+        problem = "the three group counts at index lie beyond the tensor's end";
+    if (problem)
+        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    spyi_leave(function);
+    if (status != SPY_OK) return status;
+    t.counts = groups;
+    t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
+    t.count[0] = t.count[1] = t.count[2] = 1;
+    return spyi_run_threads(function, name, &t, args, options);
 }
 
 // >>call/resolve.c ------------------------------------------------------------------------------------------
@@ -35077,7 +35239,8 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     memset(&made, 0, sizeof made);
     r.bound = b;
     r.values = values;
-    r.bindings = (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+    r.bindings =
+        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);
@@ -35143,10 +35306,93 @@ void spy_release_resolution(spy_resolution *resolution) {
     free(resolution);
 }
 
-// >>call/list.c ---------------------------------------------------------------------------------------------
+// >>list/list.h ---------------------------------------------------------------------------------------------
 
-// Command lists: the object, its growth, and its submission, which repeats what was recorded without looking at arguments,
-// shapes or plans again. What can be recorded is in list_record.c.
+// A command list inside: operations with all that repeating them takes, packed into three arrays.
+
+// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
+typedef struct spyi_list_op {
+    spy_list_op_kind kind;
+    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
+    uint32_t name;                 // offset; 0: ""
+    // calls
+    spyi_plan *plan; // one reference
+    const spyi_variant *variant;
+    spyi_dispatch launch;               // without its block, bindings and uniforms
+    uint32_t block, bindings, uniforms; // offsets
+    uint32_t uniform_count;
+    uint32_t data, data_end; // offsets of the uniform buffers' bytes
+    uint32_t dispatch;       // number among the list's
+    bool untracked;
+    // fills, and timestamps' slots
+    bool repeats; // fills: by the pattern; else the second use is copied
+    uint32_t pattern;
+} spyi_list_op;
+
+// One call as it was recorded: several dispatches if it is a backward one, none if it has no elements.
+typedef struct spyi_list_call {
+    spyi_plan *plan; // one reference
+    uint32_t first_op, op_count;
+} spyi_list_call;
+
+struct spy_command_list {
+    spyi_sink sink; // first: what a call knows of it
+    char *label;    // or NULL
+    void (*on_record)(const spy_list_op *op, void *user_data);
+    void *user_data;
+    spyi_list_op *ops;
+    spyi_use *uses; // one storage reference each
+    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
+    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
+    spyi_list_call *calls;
+    size_t call_count, call_capacity;
+    uint32_t dispatch_count, time_count;
+    uint32_t depth; // labels pushed and not popped
+    bool finished;
+    uint64_t submit_count;
+    spy_tensor *times; // made by finish when there are timestamps
+    uint8_t *scratch;  // made by finish: room for the parameters of any one dispatch
+    size_t scratch_size;
+    // on devices with graphs, from the second submission on
+    spyi_graph *graph;    // NULL: none
+    spyi_use *graph_uses; // of all operations, as many as use_count has room for
+    uint32_t graph_use_count;
+    bool graph_untracked;
+    spy_command_list *previous, *next;
+};
+
+// list.c: nothing more can be recorded once the list has been finished; else an error text.
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, spyi_text *error);
+
+// list_append.c
+SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // how calls are recorded
+SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op);
+// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
+// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
+                                 spyi_list_op **op, spyi_text *error);
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+
+// list_run.c
+// A dispatch as it is repeated; it points into the list's bytes.
+SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
+                                    spyi_dispatch *launch);
+// Its operations one by one.
+SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
+
+// list_graph.c: the finished list, submitted.
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error);
+SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
+
+// list.c
+SPYI_FN void spyi_lists_attach(spy_device *device);
+SPYI_FN void spyi_list_free(struct spy_command_list *list);
+
+// >>list/list_append.c --------------------------------------------------------------------------------------
+
+// What a command list is made of: its operations, their uses and bytes, and how they grow. Calls are recorded through the
+// table at the end.
 
 // >>growth
 
@@ -35166,7 +35412,7 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
 SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
                                  const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
                                  spyi_list_op **out, spyi_text *error) {
-    spyi_context *ctx = &list->object.device->ctx;
+    spyi_context *ctx = &list->sink.object.device->ctx;
     size_t name_size = name ? strlen(name) + 1 : 0, at = spyi_align(list->byte_count, 16);
     void *ops = list->ops, *all_uses = list->uses, *bytes = list->bytes;
     if (at + extra + name_size > UINT32_MAX) {
@@ -35203,7 +35449,7 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
     return SPY_OK;
 }
 
-static const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op) {
+SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op) {
     return op->name ? (const char *)list->bytes + op->name : "";
 }
 
@@ -35216,10 +35462,18 @@ SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
     list->on_record(&told, list->user_data);
 }
 
-SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
-                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
-                                             const spyi_use *uses, uint32_t use_count, bool untracked,
-                                             spyi_text *error) {
+// >>calls
+
+static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) {
+    return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
+}
+
+// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
+// `untracked`: as for spyi_take_uses.
+static spy_status spyi_list_append_dispatch(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                                            const spyi_dispatch *dispatch, const spyi_use *uses,
+                                            uint32_t use_count, bool untracked, spyi_text *error) {
+    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
     size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
     size_t bindings_size = variant->feeds.binding_count * sizeof *dispatch->bindings;
     size_t uniforms_at = spyi_align(bindings_at + bindings_size, 16), size = uniforms_at;
@@ -35258,10 +35512,12 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_list_begin_call(spy_command_list *list, spyi_text *error) {
+// Before a call is recorded, and after: what it was, for spy_list_set(). Only the first one fails.
+static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
+    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
     void *calls = list->calls;
-    bool good = spyi_list_reserve(&list->object.device->ctx, &calls, &list->call_capacity, list->call_count,
-                                  1, sizeof *list->calls);
+    bool good = spyi_list_reserve(&list->sink.object.device->ctx, &calls, &list->call_capacity,
+                                  list->call_count, 1, sizeof *list->calls);
     list->calls = (spyi_list_call *)calls;
     if (!good) {
         spyi_text_add(error, "out of host memory");
@@ -35271,14 +35527,23 @@ SPYI_FN spy_status spyi_list_begin_call(spy_command_list *list, spyi_text *error
     return SPY_OK;
 }
 
-SPYI_FN void spyi_list_end_call(spy_command_list *list, spyi_plan *plan) {
+static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
+    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
     spyi_list_call *call = &list->calls[list->call_count++];
     call->plan = plan;
     call->op_count = (uint32_t)list->op_count - call->first_op;
     plan->references++;
 }
 
-// >>submission
+SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
+    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call,
+                                           spyi_list_append_dispatch, spyi_list_end_call };
+    return &table;
+}
+
+// >>list/list_run.c -----------------------------------------------------------------------------------------
+
+// Operations of a command list one by one, as they were recorded: no look at arguments, shapes or plans.
 
 SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
                                     spyi_dispatch *launch) {
@@ -35295,7 +35560,7 @@ SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_lis
 }
 
 static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     spyi_dispatch launch;
     spyi_list_get_dispatch(list, op, &launch);
     op->plan->last_submit = device->backend->open_submit(device->gpu);
@@ -35306,7 +35571,7 @@ static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_li
 }
 
 static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     const spyi_use *to = &list->uses[op->first_use];
     const spyi_chunk *chunk = &to->storage->chunk;
     uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
@@ -35324,7 +35589,7 @@ static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_li
 }
 
 static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     switch (op->kind) {
     case SPY_LIST_OP_CALL: return spyi_list_dispatch(list, op, error);
     case SPY_LIST_OP_COPY:
@@ -35344,7 +35609,7 @@ static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list
 
 // The times go from their slots, which all lists share, to the list's own memory.
 static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     const spy_tensor *times = list->times;
     spyi_use use;
     memset(&use, 0, sizeof use);
@@ -35366,8 +35631,8 @@ static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
     spyi_text_free(&ignored);
 }
 
-static spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
-    spy_device *device = list->object.device;
+SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
     uint32_t depth = 0; // open labels
     if (list->label) {
@@ -35388,18 +35653,126 @@ static spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     return status;
 }
 
+// >>list/list_graph.c ---------------------------------------------------------------------------------------
+
+// Submission: the first time a list's operations go one by one; where the backend has graphs, the second time makes one of
+// them, as a list that is submitted again is likely to be submitted often. A launch is then one piece of work: its uses of
+// memory are those of all operations together.
+
+// >>what all operations use
+
+// Adds bytes to what is known of a storage, which has one entry for reading and one for writing at most.
+static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, bool writes) {
+    spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
+    while (at < end && (at->storage != use->storage || at->writes != writes)) at++;
+    if (at < end) {
+        if (use->begin < at->begin) at->begin = use->begin;
+        if (use->end > at->end) at->end = use->end;
+        return;
+    }
+    *at = *use;
+    at->writes = writes;
+    at->reads = !writes;
+    list->graph_use_count++;
+}
+
+static size_t spyi_graph_most_uses(const spy_command_list *list) {
+    return 2 * list->use_count + 1; // and the timestamps
+}
+
+static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
+    size_t size = spyi_graph_most_uses(list) * sizeof *list->graph_uses;
+    list->graph_uses = (spyi_use *)spyi_allocate(&list->sink.object.device->ctx, size);
+    if (!list->graph_uses) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    list->graph_use_count = 0;
+    for (size_t i = 0; i < list->use_count; i++) {
+        if (list->uses[i].reads) spyi_graph_add_use(list, &list->uses[i], false);
+        if (list->uses[i].writes) spyi_graph_add_use(list, &list->uses[i], true);
+    }
+    if (list->times) {
+        spyi_use use;
+        memset(&use, 0, sizeof use);
+        use.storage = list->times->storage;
+        use.begin = list->times->begin_bytes;
+        use.end = list->times->end_bytes;
+        spyi_graph_add_use(list, &use, true);
+    }
+    list->graph_untracked = false;
+    for (size_t i = 0; i < list->op_count; i++)
+        list->graph_untracked = list->graph_untracked || list->ops[i].untracked;
+    return SPY_OK;
+}
+
+// >>the graph
+
+// Whether a submission is to make one: a single piece of work is launched as fast without.
+static bool spyi_list_wants_graph(const spy_command_list *list) {
+    size_t work = 0;
+    if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
+        return false;
+    for (size_t i = 0; i < list->op_count; i++) {
+        const spyi_list_op *op = &list->ops[i];
+        if (op->plan && op->launch.indirect) return false;
+        work += op->plan || op->use_count;
+    }
+    return work > 1;
+}
+
+SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
+    spy_device *device = list->sink.object.device;
+    if (list->graph) device->backend->graph_destroy(device->gpu, list->graph);
+    spyi_free(&device->ctx, list->graph_uses, spyi_graph_most_uses(list) * sizeof *list->graph_uses);
+    list->graph = NULL;
+    list->graph_uses = NULL;
+}
+
+// Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
+static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->sink.object.device;
+    const spy_backend *backend = device->backend;
+    spy_status status = spyi_graph_collect_uses(list, error);
+    if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
+    if (status == SPY_OK) {
+        device->barrier_owed = true; // barriers of operations against each other, not against what was before
+        status = spyi_list_run(list, error);
+        if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
+        else (void)backend->graph_end(device->gpu, NULL, error);
+    }
+    if (status == SPY_OK) return SPY_OK;
+    spyi_text_add(error, "; the list could not be made a graph, and none of it was done");
+    spyi_list_drop_graph(list);
+    return status;
+}
+
+static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->sink.object.device;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
+    bool barrier = spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
+    spy_status status = device->backend->graph_launch(device->gpu, list->graph, error);
+    spyi_uses_done(device, barrier, list->graph_untracked, status);
+    return status;
+}
+
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
+    if (spyi_list_wants_graph(list)) {
+        spy_status status = spyi_list_make_graph(list, error);
+        if (status != SPY_OK) return status;
+    }
+    return list->graph ? spyi_list_launch(list, error) : spyi_list_run(list, error);
+}
+
+// >>list/list.c ---------------------------------------------------------------------------------------------
+
+// Command lists: the object, and its submission, which repeats what was recorded without looking at arguments, shapes or plans
+// again. What can be recorded is in list_record.c.
+
 // >>the object
 
-SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
-                                        spyi_text *error) {
-    if (!spyi_as(list, SPYI_KIND_LIST)) {
-        spyi_text_add(error, list ? "the command list has been released" : "the command list is NULL");
-        return list ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (list->object.device != device) {
-        spyi_text_add(error, "the command list belongs to another device");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, spyi_text *error) {
     if (list->finished) {
         spyi_text_add(error,
                       "the command list%s%s has been finished: nothing more can be recorded; make another",
@@ -35425,9 +35798,10 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         list->user_data = desc->user_data;
     }
     if (list) {
-        list->object.kind = (uint32_t)SPYI_KIND_LIST;
-        list->object.device = device;
-        spyi_atomic_store(&list->object.references, 1);
+        list->sink.object.kind = (uint32_t)SPYI_KIND_LIST;
+        list->sink.object.device = device;
+        spyi_atomic_store(&list->sink.object.references, 1);
+        list->sink.table = spyi_list_sink_table();
         list->byte_count = 1;
         list->next = device->lists;
         if (list->next) list->next->previous = list;
@@ -35445,12 +35819,12 @@ void spy_retain_command_list(spy_command_list *list) {
 
 void spy_release_command_list(spy_command_list *list) {
     if (!list) return;
-    if (spyi_as(list, SPYI_KIND_LIST)) spyi_object_release(&list->object);
+    if (spyi_as(list, SPYI_KIND_LIST)) spyi_object_release(&list->sink.object);
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_command_list: the list has been released already");
 }
 
 SPYI_FN void spyi_list_free(spy_command_list *list) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     spyi_context *ctx = &device->ctx;
     spyi_list_drop_graph(list);
     for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
@@ -35471,14 +35845,14 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     if (list->previous) list->previous->next = list->next;
     else device->lists = list->next;
     if (list->next) list->next->previous = list->previous;
-    spyi_bury(device, &list->object, sizeof *list);
+    spyi_bury(device, &list->sink.object, sizeof *list);
 }
 
 // >>finish, submit, read
 
 // Room for the parameters of any one dispatch.
 static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *error) {
-    spyi_context *ctx = &list->object.device->ctx;
+    spyi_context *ctx = &list->sink.object.device->ctx;
     size_t size = 0;
     for (size_t i = 0; i < list->op_count; i++) {
         const spyi_list_op *op = &list->ops[i];
@@ -35494,8 +35868,8 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
 }
 
 static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
-    spy_device *device = list->object.device;
-    spy_status status = spyi_list_check_open(list, device, error);
+    spy_device *device = list->sink.object.device;
+    spy_status status = spyi_list_check_open(list, error);
     if (status != SPY_OK) return status;
     if (list->depth) {
         spyi_text_add(error, "%u labels have been pushed and not popped", list->depth);
@@ -35522,7 +35896,7 @@ spy_status spy_list_finish(spy_command_list *list) {
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_list_finish(list, &error);
-    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
     return status;
 }
@@ -35533,10 +35907,10 @@ spy_status spy_list_submit(spy_command_list *list) {
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (list->finished) status = spyi_list_submit(list, spyi_list_run, &error);
+    if (list->finished) status = spyi_list_submit(list, &error);
     else spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
     if (SPYI_LIKELY(status == SPY_OK)) list->submit_count++;
-    else spyi_fail_text(list->object.device, status, function, &error);
+    else spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
     return status;
 }
@@ -35556,7 +35930,7 @@ static spy_status spyi_list_read_times(spy_command_list *list, uint64_t *times_n
         return SPY_ERROR_INVALID_ARGUMENT;
     }
     spy_status status = count ? spyi_tensor_download(list->times, times_ns, error) : SPY_OK;
-    double period = list->object.device->base->limits.info.timestamp_period_ns;
+    double period = list->sink.object.device->base->limits.info.timestamp_period_ns;
     for (size_t i = 0; i < count && status == SPY_OK; i++)
         times_ns[i] = spyi_ticks_to_ns(times_ns[i], period);
     return status;
@@ -35568,7 +35942,7 @@ spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, 
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_list_read_times(list, times_ns, count, &error);
-    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
     return status;
 }
@@ -35596,9 +35970,9 @@ SPYI_FN void spyi_lists_attach(spy_device *device) {
     device->ctx.tables[SPYI_KIND_LIST - SPYI_KIND_DEVICE] = &table;
 }
 
-// >>call/list_record.c --------------------------------------------------------------------------------------
+// >>list/list_record.c --------------------------------------------------------------------------------------
 
-// What a command list can record besides calls: copies, fills, writes, barriers, labels and timestamps.
+// What a command list can record: calls, copies, fills, writes, barriers, labels and timestamps.
 //
 // Host data go to device memory of their own while recording, so that a submission only copies on the device.
 
@@ -35607,18 +35981,29 @@ static spy_status spyi_list_enter(spy_command_list *list, const char *function) 
     spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    status = spyi_list_check_open(list, list->object.device, &error);
+    status = spyi_list_check_open(list, &error);
     if (status == SPY_OK) return SPY_OK;
-    spyi_fail_text(list->object.device, status, function, &error);
+    spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
     return status;
 }
 
 static spy_status spyi_list_leave(spy_command_list *list, const char *function, spy_status status,
                                   spyi_text *error) {
-    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, error);
+    if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, error);
     spyi_leave(list);
     return status;
+}
+
+// >>calls
+
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
+    const char *name = "spy_list_call";
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+    if (list) return spyi_call(function, args, &options, name, false, NULL);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
 // >>copies, fills and writes
@@ -35631,7 +36016,7 @@ static spy_status spyi_list_check_tensor(const spy_command_list *list, const cha
                       tensor ? "the tensor has been released" : "expected a tensor, got NULL");
         return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
     }
-    if (tensor->object.device != list->object.device) {
+    if (tensor->object.device != list->sink.object.device) {
         spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
@@ -35823,7 +36208,7 @@ spy_status spy_list_pop_label(spy_command_list *list) {
 }
 
 static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
-    const spyi_limits *limits = &list->object.device->base->limits;
+    const spyi_limits *limits = &list->sink.object.device->base->limits;
     if (!(limits->info.features & SPY_FEATURE_TIMESTAMPS)) {
         spyi_text_add(error, "'%s' has no timestamps", limits->info.name);
         return SPY_ERROR_UNSUPPORTED;
@@ -35845,118 +36230,7 @@ spy_status spy_list_timestamp(spy_command_list *list) {
     return spyi_list_leave(list, function, spyi_list_timestamp(list, &error), &error);
 }
 
-// >>call/list_graph.c ---------------------------------------------------------------------------------------
-
-// Submission: the first time a list's operations go one by one; where the backend has graphs, the second time makes one of
-// them, as a list that is submitted again is likely to be submitted often. A launch is then one piece of work: its uses of
-// memory are those of all operations together.
-
-// >>what all operations use
-
-// Adds bytes to what is known of a storage, which has one entry for reading and one for writing at most.
-static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, bool writes) {
-    spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
-    while (at < end && (at->storage != use->storage || at->writes != writes)) at++;
-    if (at < end) {
-        if (use->begin < at->begin) at->begin = use->begin;
-        if (use->end > at->end) at->end = use->end;
-        return;
-    }
-    *at = *use;
-    at->writes = writes;
-    at->reads = !writes;
-    list->graph_use_count++;
-}
-
-static size_t spyi_graph_most_uses(const spy_command_list *list) {
-    return 2 * list->use_count + 1; // and the timestamps
-}
-
-static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
-    size_t size = spyi_graph_most_uses(list) * sizeof *list->graph_uses;
-    list->graph_uses = (spyi_use *)spyi_allocate(&list->object.device->ctx, size);
-    if (!list->graph_uses) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    list->graph_use_count = 0;
-    for (size_t i = 0; i < list->use_count; i++) {
-        if (list->uses[i].reads) spyi_graph_add_use(list, &list->uses[i], false);
-        if (list->uses[i].writes) spyi_graph_add_use(list, &list->uses[i], true);
-    }
-    if (list->times) {
-        spyi_use use;
-        memset(&use, 0, sizeof use);
-        use.storage = list->times->storage;
-        use.begin = list->times->begin_bytes;
-        use.end = list->times->end_bytes;
-        spyi_graph_add_use(list, &use, true);
-    }
-    list->graph_untracked = false;
-    for (size_t i = 0; i < list->op_count; i++)
-        list->graph_untracked = list->graph_untracked || list->ops[i].untracked;
-    return SPY_OK;
-}
-
-// >>the graph
-
-// Whether a submission is to make one: a single piece of work is launched as fast without.
-static bool spyi_list_wants_graph(const spy_command_list *list) {
-    size_t work = 0;
-    if (!list->object.device->backend->graph_begin || list->graph || list->submit_count == 0) return false;
-    for (size_t i = 0; i < list->op_count; i++) {
-        const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->launch.indirect) return false;
-        work += op->plan || op->use_count;
-    }
-    return work > 1;
-}
-
-SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
-    spy_device *device = list->object.device;
-    if (list->graph) device->backend->graph_destroy(device->gpu, list->graph);
-    spyi_free(&device->ctx, list->graph_uses, spyi_graph_most_uses(list) * sizeof *list->graph_uses);
-    list->graph = NULL;
-    list->graph_uses = NULL;
-}
-
-// Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
-static spy_status spyi_list_make_graph(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
-    spy_device *device = list->object.device;
-    const spy_backend *backend = device->backend;
-    spy_status status = spyi_graph_collect_uses(list, error);
-    if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
-    if (status == SPY_OK) {
-        device->barrier_owed = true; // barriers of operations against each other, not against what was before
-        status = run(list, error);
-        if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
-        else (void)backend->graph_end(device->gpu, NULL, error);
-    }
-    if (status == SPY_OK) return SPY_OK;
-    spyi_text_add(error, "; the list could not be made a graph, and none of it was done");
-    spyi_list_drop_graph(list);
-    return status;
-}
-
-static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
-    spy_device *device = list->object.device;
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
-    bool barrier = spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
-    spy_status status = device->backend->graph_launch(device->gpu, list->graph, error);
-    spyi_uses_done(device, barrier, list->graph_untracked, status);
-    return status;
-}
-
-SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
-    if (spyi_list_wants_graph(list)) {
-        spy_status status = spyi_list_make_graph(list, run, error);
-        if (status != SPY_OK) return status;
-    }
-    return list->graph ? spyi_list_launch(list, error) : run(list, error);
-}
-
-// >>call/list_set.c -----------------------------------------------------------------------------------------
+// >>list/list_set.c -----------------------------------------------------------------------------------------
 
 // Changing values of a recorded call: numbers and host data, in the parameters that the list repeats.
 
@@ -36110,7 +36384,7 @@ static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, c
 
 // The graph's copies of the call's parameters. One that cannot be told is made anew.
 static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *call, spyi_text *error) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
     for (uint32_t i = 0; i < call->op_count && status == SPY_OK; i++) {
         const spyi_list_op *op = &list->ops[call->first_op + i];
@@ -36125,9 +36399,9 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
 // All values are looked at before the first is changed.
 static spy_status spyi_list_set(spy_command_list *list, const spyi_list_call *call, spy_args args,
                                 spyi_text *error) {
-    spyi_values *values = list->object.device->cache->values;
+    spyi_values *values = list->sink.object.device->cache->values;
     spyi_set_place place;
-    spy_status status = spyi_describe_args(list->object.device, args, values, error);
+    spy_status status = spyi_describe_args(list->sink.object.device, args, values, error);
     if (!call->op_count) return status; // it has no elements
     for (int pass = 0; pass < 2; pass++) {
         uint32_t unnamed = 0;
@@ -36160,31 +36434,9 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
                           c->op_count ? (const char *)list->bytes + list->ops[c->first_op].name : "");
     }
-    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
     return status;
-}
-
-// >>call/attach.c -------------------------------------------------------------------------------------------
-
-// What the rooms below ask of calls: how prepared calls go, and what happens to plans when code changes.
-
-static void spyi_prepared_release(spyi_object *object) {
-    struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
-    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // goes once its thread has ended
-    else spyi_prepared_free(prepared);
-}
-
-static void spyi_forget_code(spy_device *device, const spy_function *function) {
-    if (device->cache) spyi_cache_forget_function(device, function);
-}
-
-SPYI_FN void spyi_calls_attach(spy_device *device) {
-    static const spyi_object_table table = { spyi_prepared_release, NULL };
-    static const spyi_code_listener listener = { spyi_forget_code, spyi_prepared_reloaded,
-                                                 spyi_prepared_collect, spyi_prepared_renewing };
-    device->ctx.tables[SPYI_KIND_PREPARED - SPYI_KIND_DEVICE] = &table;
-    device->listener = &listener;
 }
 
 // >>device/device.c -----------------------------------------------------------------------------------------

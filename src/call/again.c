@@ -1,6 +1,6 @@
 // A call that repeats its plan's last one but for storages and numbers, from the arguments straight to the dispatch: nothing
 // is described, signed or looked up. Whatever is not as it was goes the long way, which also has the words for what is wrong.
-#include "call/call_internal.h"
+#include "call/run.h"
 
 #define SPYI_NOWHERE UINT16_MAX
 
@@ -235,4 +235,17 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
         spyi_tensor_free(made);
     }
     return true;
+}
+
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
+    spy_device *device = function->object.device;
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        if (!plan || !spyi_call_again(plan, args, status, error)) continue;
+        if (i > 0) spyi_make_recent(function, plan);
+        spyi_lru_touch(device->cache, plan);
+        device->stats.plan_hits++;
+        return true;
+    }
+    return false;
 }

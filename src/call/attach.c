@@ -1,5 +1,6 @@
 // What the rooms below ask of calls: how prepared calls go, and what happens to plans when code changes.
-#include "call/call_internal.h"
+#include "call/prepare.h"
+#include "plan/cache.h"
 
 static void spyi_prepared_release(spyi_object *object) {
     struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;

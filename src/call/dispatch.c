@@ -1,6 +1,6 @@
 // Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
 // as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
-#include "call/call_internal.h"
+#include "call/call.h"
 #include "kinds/kinds.h"
 
 static const spyi_entry *spyi_function_entry(spy_function *function) {
@@ -14,15 +14,6 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     if (!function->entry_known) function->entry = entry;
     function->entry_known = true;
     return &function->entry;
-}
-
-SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
-    const spyi_limits *limits = &function->object.device->base->limits;
-    if (limits->target == SPYI_TARGET_CUDA) return true;
-    spyi_text_add(
-        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
-        limits->info.name, limits->info.backend);
-    return false;
 }
 
 // The user's arguments and one for each parameter that the system fills.

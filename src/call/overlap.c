@@ -1,6 +1,6 @@
 // Memory that a call's arguments share. Threads run in any order, so an output may meet itself or another argument only
 // where each thread touches its own element alone.
-#include "call/call_internal.h"
+#include "call/launch.h"
 
 // Whether both are walked alike: then each thread meets only itself.
 static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, uint32_t i, uint32_t j) {

@@ -2,7 +2,7 @@
 // a pass sums the ones that share alike (emit/gradient.c has how), and what is shared otherwise gets a pass of its own, as does
 // what lies in the same memory but is walked in another way. Nothing here depends on more than shapes and the device, so that
 // the order of sums stays the same.
-#include "call/call_internal.h"
+#include "call/launch.h"
 #include "data/scalars.h"
 
 // Of a pass, figures for an NVIDIA H200 and for CPUs: enough groups to fill the device, and enough elements a thread.

@@ -1,6 +1,7 @@
 // spy_resolve: a bound call written down for the caller, in one block: the resolution, its bindings, then their text.
-#include "call/call_internal.h"
 #include "api/resolve.h"
+#include "call/launch.h"
+#include "plan/cache.h"
 
 // Bindings and text grow apart; strings are kept as offsets into the text until both lie in the block.
 typedef struct spyi_resolving {
@@ -68,7 +69,8 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     memset(&made, 0, sizeof made);
     r.bound = b;
     r.values = values;
-    r.bindings = (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+    r.bindings =
+        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);

@@ -1,8 +1,9 @@
 // Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
-#include "call/call_internal.h"
-#include "call/list.h"
+#include "call/prepare.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
+#include "list/list.h"
+#include "plan/cache.h"
 
 typedef struct spyi_close_callback {
     void (*func)(spy_device *device, void *user_data);

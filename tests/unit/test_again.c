@@ -3,7 +3,7 @@
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
-#include "call/call_internal.h"
+#include "call/call.h"
 #endif
 
 static const char source[] = "float add(float x, float y) { return x + y; }\n"

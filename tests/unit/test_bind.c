@@ -3,8 +3,7 @@
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
-#include "call/call_internal.h"
-#include "data/fit.h"
+#include "call/call.h"
 #endif
 
 static spy_device *device;

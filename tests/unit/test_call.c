@@ -4,7 +4,7 @@
 #include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
-#include "call/call_internal.h"
+#include "call/call.h"
 #include "api/gradient.h"
 #endif
 

@@ -7,7 +7,7 @@
 #include "spy_test.h"
 #include "chance.h"
 #ifdef SPY_TEST_SPLIT
-#include "call/list.h"
+#include "list/list.h"
 #include "cuda/internal.h"
 #endif
 #include "fake_cuda/fake_device.h"

@@ -7,7 +7,7 @@
 #include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
-#include "call/call_internal.h"
+#include "call/call.h"
 #endif
 
 typedef struct bench {

@@ -4,7 +4,7 @@
 #include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
-#include "call/list.h"
+#include "list/list.h"
 #endif
 
 // >>counting the process's allocations (not under sanitizers, which have their own malloc)
@@ -869,11 +869,11 @@ static void test_indirect(void **state) {
     uses[2].reads = uses[2].counts = true;
     spyi_text error = { NULL, 0, 0 };
     spy_command_list *list = list_of(&t), *elsewhere = list_of(&t);
-    assert_int_equal(spyi_list_append_dispatch(list, plan, variant, &d, uses, 3, false, &error), SPY_OK);
+    assert_int_equal(list->sink.table->append_dispatch(&list->sink, plan, variant, &d, uses, 3, false, &error), SPY_OK);
     good(&t, spy_list_finish(list));
     uses[0].storage = floats(&t, 64)->storage;
     uses[1].storage = floats(&t, 64)->storage;
-    assert_int_equal(spyi_list_append_dispatch(elsewhere, plan, variant, &d, uses, 3, false, &error), SPY_OK);
+    assert_int_equal(elsewhere->sink.table->append_dispatch(&elsewhere->sink, plan, variant, &d, uses, 3, false, &error), SPY_OK);
     good(&t, spy_list_finish(elsewhere));
 
     good(&t, spy_tensor_write(counts, groups, sizeof groups));
@@ -975,7 +975,7 @@ static void test_untracked(void **state) {
     use.end = 12;
     use.reads = use.counts = true;
     assert_int_equal(storage->write_epoch, 0);
-    assert_int_equal(spyi_list_append_dispatch(indirect, plan, plan->variants[0], &launch, &use, 1, false, &error), SPY_OK);
+    assert_int_equal(indirect->sink.table->append_dispatch(&indirect->sink, plan, plan->variants[0], &launch, &use, 1, false, &error), SPY_OK);
     good(&t, spy_list_finish(indirect));
     good(&t, spy_list_submit(indirect));
     assert_true(op_at(&t, 4)->barrier);

@@ -4,7 +4,7 @@
 #ifdef SPY_TEST_SPLIT
 #include "api/resolve.h"
 #include "backend/null/null.h"
-#include "call/call_internal.h"
+#include "call/call.h"
 #endif
 
 static spy_device *device;

@@ -11,7 +11,7 @@
 #include "api/gradient.h"
 #include "api/list.h"
 #include "api/resolve.h"
-#include "call/call_internal.h"
+#include "call/call.h"
 #endif
 
 static const char source[] = "float f(float x) { return x + 1; }\n"

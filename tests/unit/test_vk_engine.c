@@ -3,7 +3,7 @@
 // validation layer where there is one: its messages are failures. Skipped, and said so, where there is no Vulkan device.
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
-#include "call/list.h"
+#include "list/list.h"
 #include "vk/internal.h"
 #endif
 #include "hold_slang.h"

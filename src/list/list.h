@@ -1,9 +1,9 @@
 // A command list inside: operations with all that repeating them takes, packed into three arrays.
-#ifndef SPYI_LIST_H
-#define SPYI_LIST_H
+#ifndef SPYI_LIST_LIST_H
+#define SPYI_LIST_LIST_H
 
 #include "api/list.h"
-#include "call/call_internal.h"
+#include "call/call.h"
 
 // One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
 typedef struct spyi_list_op {
@@ -11,9 +11,9 @@ typedef struct spyi_list_op {
     uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
     uint32_t name;                 // offset; 0: ""
     // calls
-    spyi_plan *plan;          // one reference
+    spyi_plan *plan; // one reference
     const spyi_variant *variant;
-    spyi_dispatch launch;     // without its block, bindings and uniforms
+    spyi_dispatch launch;               // without its block, bindings and uniforms
     uint32_t block, bindings, uniforms; // offsets
     uint32_t uniform_count;
     uint32_t data, data_end; // offsets of the uniform buffers' bytes
@@ -31,8 +31,8 @@ typedef struct spyi_list_call {
 } spyi_list_call;
 
 struct spy_command_list {
-    spyi_object object;
-    char *label; // or NULL
+    spyi_sink sink; // first: what a call knows of it
+    char *label;    // or NULL
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data;
     spyi_list_op *ops;
@@ -49,17 +49,19 @@ struct spy_command_list {
     uint8_t *scratch;  // made by finish: room for the parameters of any one dispatch
     size_t scratch_size;
     // on devices with graphs, from the second submission on
-    spyi_graph *graph;     // NULL: none
-    spyi_use *graph_uses;  // of all operations, as many as use_count has room for
+    spyi_graph *graph;    // NULL: none
+    spyi_use *graph_uses; // of all operations, as many as use_count has room for
     uint32_t graph_use_count;
     bool graph_untracked;
     spy_command_list *previous, *next;
 };
 
-// `list` can be recorded to on this device; else an error text.
-SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
-                                        spyi_text *error);
+// list.c: nothing more can be recorded once the list has been finished; else an error text.
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, spyi_text *error);
 
+// list_append.c
+SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // how calls are recorded
+SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op);
 // Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
 // The pointers are valid until the next addition; spyi_list_added() then tells on_record.
 SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
@@ -67,27 +69,19 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
                                  spyi_list_op **op, spyi_text *error);
 SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
 
-// Before a call is recorded, and after: what it was, for spy_list_set(). Only the first one fails.
-SPYI_FN spy_status spyi_list_begin_call(spy_command_list *list, spyi_text *error);
-SPYI_FN void spyi_list_end_call(spy_command_list *list, spyi_plan *plan);
-
+// list_run.c
 // A dispatch as it is repeated; it points into the list's bytes.
 SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
                                     spyi_dispatch *launch);
+// Its operations one by one.
+SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 
-// list_graph.c: the finished list, submitted. `run` does its operations one by one.
-typedef spy_status (*spyi_list_runner)(spy_command_list *list, spyi_text *error);
-SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error);
+// list_graph.c: the finished list, submitted.
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
-// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
-// `untracked`: as for spyi_take_uses.
-SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
-                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
-                                             const spyi_use *uses, uint32_t use_count, bool untracked,
-                                             spyi_text *error);
-
+// list.c
 SPYI_FN void spyi_lists_attach(spy_device *device);
 SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
-#endif // SPYI_LIST_H
+#endif // SPYI_LIST_LIST_H

@@ -1,154 +1,6 @@
-// Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
-#include "call/call_internal.h"
+// Kernel variants of a plan: emit, compile, pipeline. Slow, and only on a miss.
 #include "data/gpu_print.h"
-
-// >>plans
-
-// What a call of a [CudaKernel] needs besides arguments that fit.
-static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
-                                         spyi_text *error) {
-    if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
-    if (values->thread_count.rank == 1) return SPY_OK;
-    spyi_text_add(
-        error,
-        "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
-        "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
-        values->thread_count.rank ? "one of more dimensions" : "none");
-    return SPY_ERROR_INVALID_ARGUMENT;
-}
-
-SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
-                                    spyi_text *error) {
-    uint32_t failed = spyi_failed_allocations();
-    spyi_plan *plan = (spyi_plan *)spyi_calloc(1, sizeof *plan);
-    if (plan) plan->key = (uint8_t *)spyi_malloc(values->key_size);
-    if (!plan || !plan->key) {
-        free(plan);
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    memcpy(plan->key, values->key, values->key_size);
-    plan->key_size = values->key_size;
-    plan->hash = spyi_hash(plan->key, plan->key_size, 0);
-    plan->function = function;
-    plan->generation = function->module->generation;
-    plan->references = 1;
-    spy_status status = SPY_OK;
-    if (!values->threads && spyi_unit_is_shader(function->module->unit, function->name)) {
-        spyi_text_add(
-            error, "it is a shader of its own, which no kernel can call for each element (libslang would not "
-                   "come back); spy_dispatch runs it");
-        status = SPY_ERROR_UNSUPPORTED;
-    }
-    bool cuda_kernel = status == SPY_OK && !values->threads &&
-                       spyi_unit_is_cuda_kernel(function->module->unit, function->name);
-    if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
-    if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
-    if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
-    // It finds its element by its thread's number, so that each element needs a thread of its own.
-    uint32_t *group = plan->bound.options.threads;
-    if (cuda_kernel && status == SPY_OK && !group[0])
-        group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
-    if (status == SPY_OK) status = spyi_globals_check(function, values, error);
-    if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
-        spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
-                      SPYI_MOST_MEMORY_LEAVES);
-        status = SPY_ERROR_UNSUPPORTED;
-    }
-    if (status == SPY_OK)
-        plan->launch.leaves =
-            (spyi_launch_leaf *)spyi_calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
-    if (status == SPY_OK && !plan->launch.leaves) {
-        spyi_text_add(error, "out of host memory");
-        status = SPY_ERROR_OUT_OF_MEMORY;
-    }
-    status = spyi_check_allocations(failed, status, error);
-    if (status != SPY_OK) {
-        spyi_bound_free(&plan->bound);
-        free(plan->launch.leaves);
-        free(plan->key);
-        free(plan);
-        return status;
-    }
-    *out = plan;
-    return SPY_OK;
-}
-
-// Gives `made` the long key with the sizes that its types were chosen by, and puts a redirect under the short one, or
-// widens the one that is there.
-static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values *values,
-                               uint32_t short_size) {
-    values->key_size = short_size;
-    spyi_plan *redirect = spyi_cache_redirect(device, made->function, values);
-    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)spyi_calloc(values->count + 1, 1);
-    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)spyi_calloc(1, sizeof *fresh);
-    uint8_t *short_key = fresh ? (uint8_t *)spyi_malloc(short_size) : NULL;
-    if (!redirect && !short_key) {
-        free(sizes);
-        free(fresh);
-        return false;
-    }
-    for (uint32_t i = 0; i < values->count; i++)
-        if (made->bound.sizes[i] > sizes[i]) sizes[i] = made->bound.sizes[i];
-    if (!redirect) {
-        memcpy(short_key, values->key, short_size);
-        fresh->key = short_key;
-        fresh->key_size = short_size;
-        fresh->hash = spyi_hash(short_key, short_size, 0);
-        fresh->redirect = sizes;
-        fresh->function = made->function;
-        fresh->generation = made->generation;
-        fresh->references = 1;
-        spyi_cache_insert(device, fresh);
-    }
-    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)spyi_realloc(made->key, values->key_size) : NULL;
-    if (!key) return false;
-    memcpy(key, values->key, values->key_size);
-    memcpy(made->bound.sizes, sizes, values->count);
-    made->key = key;
-    made->key_size = values->key_size;
-    made->hash = spyi_hash(key, made->key_size, 0);
-    return true;
-}
-
-SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
-                                 spyi_text *error) {
-    spy_device *device = function->object.device;
-    uint32_t short_size = values->key_size; // spyi_cache_find may extend the key
-    *plan = spyi_cache_find(device, function, values);
-    if (SPYI_LIKELY(*plan != NULL)) {
-        device->stats.plan_hits++;
-        return SPY_OK;
-    }
-    spyi_call_outside outside;
-    if (spyi_call_await(function, function, values->key, values->key_size)) {
-        values->key_size = short_size;
-        return spyi_plan_get(function, values, plan, error);
-    }
-    spyi_plan *made = NULL;
-    bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
-    spy_status status = spyi_plan_create(function, values, &made, error);
-    if (left) spyi_call_step_in(function, &outside);
-    if (status != SPY_OK) return status;
-    if (left && !made->bound.sizes) { // a prepared call may have brought it meanwhile
-        *plan = spyi_cache_find(device, function, values);
-        if (*plan) {
-            spyi_plan_release(device, made);
-            return SPY_OK;
-        }
-    }
-    if (made->bound.sizes && !spyi_plan_redirect(device, made, values, short_size)) {
-        spyi_plan_release(device, made);
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    spyi_cache_insert(device, made);
-    device->stats.plans_built++;
-    *plan = made;
-    return SPY_OK;
-}
-
-// >>variants
+#include "plan/cache.h"
 
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key) {
     size_t size = offsetof(spyi_variant_key, walk) + key->walk_count;
@@ -156,6 +8,8 @@ SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_varian
         if (memcmp(&plan->variants[i]->key, key, size) == 0) return plan->variants[i];
     return NULL;
 }
+
+// >>names and text
 
 // Function name without what cannot stand in file names, and a hash of the text.
 static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spyi_text *out) {
@@ -244,6 +98,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
+// >>kernels that several plans run
+
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
@@ -285,7 +141,7 @@ static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
 
 // With the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *out is NULL.
 static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                      spyi_variant **out, spyi_text *error) {
+                                     spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
     *out = NULL;
     if (!spyi_find_twins(plan, NULL)) return SPY_OK;
@@ -304,6 +160,8 @@ static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *ke
     *out = variant;
     return SPY_OK;
 }
+
+// >>making
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
@@ -403,8 +261,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay, spyi_variant **variant,
-                                    bool *left, spyi_text *error) {
+// >>finding, or else making
+
+SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
+                                    spyi_variant **variant, bool *left, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant_key key = plan->launch.key; // the launch is the running call's
@@ -436,28 +296,5 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     }
     status = spyi_plan_add_variant(plan, *variant, error);
     if (status == SPY_OK) device->stats.kernels_built++;
-    return status;
-}
-
-SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    spyi_launch *launch = &plan->launch;
-    spyi_variant *variant = NULL;
-    spy_status status = SPY_OK;
-    bool left = true, more = true;
-    while (status == SPY_OK && (left || more)) { // from the beginning whenever others had the device
-        if (left) {
-            launch->pass = 0;
-            launch->finishes = false;
-        }
-        left = false;
-        status = spyi_launch_shape(plan, values, error);
-        if (status == SPY_OK && launch->count)
-            status = spyi_variant_get(plan, values, false, &variant, &left, error);
-        // Each pass of a backward call has a variant of its own.
-        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
-               spyi_next_pass(launch);
-    }
-    launch->pass = 0;
-    launch->finishes = false;
     return status;
 }

@@ -1,7 +1,7 @@
 // Submission: the first time a list's operations go one by one; where the backend has graphs, the second time makes one of
 // them, as a list that is submitted again is likely to be submitted often. A launch is then one piece of work: its uses of
 // memory are those of all operations together.
-#include "call/list.h"
+#include "list/list.h"
 
 // >>what all operations use
 
@@ -26,7 +26,7 @@ static size_t spyi_graph_most_uses(const spy_command_list *list) {
 
 static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
     size_t size = spyi_graph_most_uses(list) * sizeof *list->graph_uses;
-    list->graph_uses = (spyi_use *)spyi_allocate(&list->object.device->ctx, size);
+    list->graph_uses = (spyi_use *)spyi_allocate(&list->sink.object.device->ctx, size);
     if (!list->graph_uses) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -55,7 +55,8 @@ static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *err
 // Whether a submission is to make one: a single piece of work is launched as fast without.
 static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
-    if (!list->object.device->backend->graph_begin || list->graph || list->submit_count == 0) return false;
+    if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
+        return false;
     for (size_t i = 0; i < list->op_count; i++) {
         const spyi_list_op *op = &list->ops[i];
         if (op->plan && op->launch.indirect) return false;
@@ -65,7 +66,7 @@ static bool spyi_list_wants_graph(const spy_command_list *list) {
 }
 
 SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     if (list->graph) device->backend->graph_destroy(device->gpu, list->graph);
     spyi_free(&device->ctx, list->graph_uses, spyi_graph_most_uses(list) * sizeof *list->graph_uses);
     list->graph = NULL;
@@ -73,14 +74,14 @@ SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
 }
 
 // Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
-static spy_status spyi_list_make_graph(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
-    spy_device *device = list->object.device;
+static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->sink.object.device;
     const spy_backend *backend = device->backend;
     spy_status status = spyi_graph_collect_uses(list, error);
     if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
     if (status == SPY_OK) {
         device->barrier_owed = true; // barriers of operations against each other, not against what was before
-        status = run(list, error);
+        status = spyi_list_run(list, error);
         if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
         else (void)backend->graph_end(device->gpu, NULL, error);
     }
@@ -91,7 +92,7 @@ static spy_status spyi_list_make_graph(spy_command_list *list, spyi_list_runner 
 }
 
 static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
     bool barrier = spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
@@ -100,10 +101,10 @@ static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
     return status;
 }
 
-SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
     if (spyi_list_wants_graph(list)) {
-        spy_status status = spyi_list_make_graph(list, run, error);
+        spy_status status = spyi_list_make_graph(list, error);
         if (status != SPY_OK) return status;
     }
-    return list->graph ? spyi_list_launch(list, error) : run(list, error);
+    return list->graph ? spyi_list_launch(list, error) : spyi_list_run(list, error);
 }

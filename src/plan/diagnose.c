@@ -1,6 +1,6 @@
 // Errors of the compiler about a generated kernel whose cause is the user's own code, told as what to write there. The kernel's
 // text would only distract from them.
-#include "call/call_internal.h"
+#include "plan/plan.h"
 
 // The first text between two quotes behind `from`, without Slang's mangling: "_SW4Impl1t1I" is Impl.
 static void spyi_quoted(const char *from, spyi_text *out) {

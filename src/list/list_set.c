@@ -1,7 +1,7 @@
 // Changing values of a recorded call: numbers and host data, in the parameters that the list repeats.
-#include "call/list.h"
 #include "data/fit.h"
 #include "kinds/kinds.h"
+#include "list/list.h"
 
 // >>finding a value
 
@@ -153,7 +153,7 @@ static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, c
 
 // The graph's copies of the call's parameters. One that cannot be told is made anew.
 static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *call, spyi_text *error) {
-    spy_device *device = list->object.device;
+    spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
     for (uint32_t i = 0; i < call->op_count && status == SPY_OK; i++) {
         const spyi_list_op *op = &list->ops[call->first_op + i];
@@ -168,9 +168,9 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
 // All values are looked at before the first is changed.
 static spy_status spyi_list_set(spy_command_list *list, const spyi_list_call *call, spy_args args,
                                 spyi_text *error) {
-    spyi_values *values = list->object.device->cache->values;
+    spyi_values *values = list->sink.object.device->cache->values;
     spyi_set_place place;
-    spy_status status = spyi_describe_args(list->object.device, args, values, error);
+    spy_status status = spyi_describe_args(list->sink.object.device, args, values, error);
     if (!call->op_count) return status; // it has no elements
     for (int pass = 0; pass < 2; pass++) {
         uint32_t unnamed = 0;
@@ -203,7 +203,7 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
                           c->op_count ? (const char *)list->bytes + list->ops[c->first_op].name : "");
     }
-    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
     return status;
 }

@@ -1,25 +1,36 @@
-// What a command list can record besides calls: copies, fills, writes, barriers, labels and timestamps.
+// What a command list can record: calls, copies, fills, writes, barriers, labels and timestamps.
 //
 // Host data go to device memory of their own while recording, so that a submission only copies on the device.
-#include "call/list.h"
+#include "list/list.h"
 
 // Inside the device of an open list; else an error has been reported.
 static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
     spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    status = spyi_list_check_open(list, list->object.device, &error);
+    status = spyi_list_check_open(list, &error);
     if (status == SPY_OK) return SPY_OK;
-    spyi_fail_text(list->object.device, status, function, &error);
+    spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
     return status;
 }
 
 static spy_status spyi_list_leave(spy_command_list *list, const char *function, spy_status status,
                                   spyi_text *error) {
-    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, error);
+    if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, error);
     spyi_leave(list);
     return status;
+}
+
+// >>calls
+
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
+    const char *name = "spy_list_call";
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+    if (list) return spyi_call(function, args, &options, name, false, NULL);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
 // >>copies, fills and writes
@@ -32,7 +43,7 @@ static spy_status spyi_list_check_tensor(const spy_command_list *list, const cha
                       tensor ? "the tensor has been released" : "expected a tensor, got NULL");
         return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
     }
-    if (tensor->object.device != list->object.device) {
+    if (tensor->object.device != list->sink.object.device) {
         spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
@@ -224,7 +235,7 @@ spy_status spy_list_pop_label(spy_command_list *list) {
 }
 
 static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
-    const spyi_limits *limits = &list->object.device->base->limits;
+    const spyi_limits *limits = &list->sink.object.device->base->limits;
     if (!(limits->info.features & SPY_FEATURE_TIMESTAMPS)) {
         spyi_text_add(error, "'%s' has no timestamps", limits->info.name);
         return SPY_ERROR_UNSUPPORTED;

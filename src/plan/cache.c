@@ -1,6 +1,6 @@
 // The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
 // byte by byte, so that steady loops neither hash nor search.
-#include "call/call_internal.h"
+#include "plan/cache.h"
 
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
@@ -18,62 +18,6 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     return NULL;
 }
 
-// >>calls that leave the device
-
-static void spyi_hold_tensors(const spyi_values *values, bool hold) {
-    uint32_t count = values->count + values->global_count + values->grad_count;
-    for (uint32_t i = 0; i < count; i++) {
-        spy_tensor *t = values->items[i].tensor;
-        if (t && hold) spyi_atomic_add(&t->object.references, 1);
-        else if (t) spyi_object_release(&t->object);
-    }
-}
-
-// The call's values out of the way of the calls that come meanwhile. false: out of memory.
-static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
-    spyi_cache *cache = device->cache;
-    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
-    if (!others) return false;
-    cache->spare = others->next;
-    others->next = NULL;
-    memset(o, 0, sizeof *o);
-    o->values = cache->values;
-    cache->values = others;
-    spyi_hold_tensors(o->values, true);
-    return true;
-}
-
-static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
-    spyi_cache *cache = device->cache;
-    spyi_hold_tensors(o->values, false);
-    cache->values->next = cache->spare;
-    cache->spare = cache->values;
-    cache->values = o->values;
-}
-
-SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
-                                const void *key, size_t key_size) {
-    spy_device *device = function->object.device;
-    if (!spyi_values_aside(device, o)) return false;
-    spyi_step_out_to_make(device, &o->outside, function->module, work, key, key_size);
-    return true;
-}
-
-SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
-    spy_device *device = function->object.device;
-    spyi_step_in(device, &o->outside);
-    spyi_values_back(device, o);
-}
-
-SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size) {
-    spy_device *device = function->object.device;
-    spyi_call_outside aside;
-    if (!spyi_is_under_way(device, work, key, key_size) || !spyi_values_aside(device, &aside)) return false;
-    spyi_await_work(device, function->module, work, key, key_size);
-    spyi_values_back(device, &aside);
-    return true;
-}
-
 // The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
 // many plans it may hold, so that putting a plan in needs no memory and cannot fail.
 static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
@@ -88,7 +32,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     spyi_bound_free(&plan->bound);
     free(plan->launch.leaves);
     free(plan->launch.block);
-    spyi_again_free(plan);
+    free(plan->again); // one block of memory
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -136,13 +80,13 @@ static void spyi_lru_add(spyi_cache *cache, spyi_plan *plan) {
     cache->newest = plan;
 }
 
-static void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan) {
+SPYI_FN void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan) {
     if (cache->newest == plan) return;
     spyi_lru_remove(cache, plan);
     spyi_lru_add(cache, plan);
 }
 
-static void spyi_make_recent(spy_function *function, spyi_plan *plan) {
+SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan) {
     int at = 0;
     while (at < SPYI_RECENT_PLANS - 1 && function->recent[at] != plan) at++;
     for (; at > 0; at--) function->recent[at] = function->recent[at - 1];
@@ -161,6 +105,8 @@ static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
     cache->count--;
     spyi_plan_release(device, plan);
 }
+
+// >>look-up
 
 static bool spyi_key_equal(const spyi_plan *plan, const spyi_values *values) {
     return plan->key_size == values->key_size && memcmp(plan->key, values->key, values->key_size) == 0;
@@ -201,18 +147,7 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     return plan;
 }
 
-SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
-    spy_device *device = function->object.device;
-    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
-        spyi_plan *plan = function->recent[i];
-        if (!plan || !spyi_call_again(plan, args, status, error)) continue;
-        if (i > 0) spyi_make_recent(function, plan);
-        spyi_lru_touch(device->cache, plan);
-        device->stats.plan_hits++;
-        return true;
-    }
-    return false;
-}
+// >>changes
 
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     spyi_cache *cache = device->cache;

@@ -1,0 +1,42 @@
+// The passes of a running backward call: variants for all of them first, then one dispatch after another.
+#include "call/run.h"
+
+SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
+                                      spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    spyi_variant *variant = NULL;
+    spy_status status;
+    do { // until nobody else has had the device between the first pass and the last
+        s->left = false;
+        *several = false;
+        *bytes = 0;
+        launch->pass = 0;
+        launch->finishes = false;
+        status = spyi_choose(s, first, error);
+        while (status == SPY_OK && !s->left && *first && spyi_next_pass(launch)) {
+            if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
+            *several = true;
+            status = spyi_choose(s, &variant, error);
+        }
+        launch->pass = 0;
+        launch->finishes = false;
+    } while (status == SPY_OK && s->left);
+    return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
+}
+
+SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    spy_status status = SPY_OK;
+    do {
+        if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
+        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
+            if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
+        spyi_place_readback(s);
+        if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
+        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
+        timed = false; // the first one begins
+    } while (status == SPY_OK && spyi_next_pass(launch));
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
+}

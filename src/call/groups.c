@@ -1,0 +1,89 @@
+// How many groups of threads a launch has. What is more than the device takes in one dimension is folded into two.
+#include "call/launch.h"
+
+// Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
+                                      spyi_launch *launch, spyi_text *error) {
+    uint64_t total = 1, most = spyi_most_rows(limits);
+    bool none = false, wraps = false; // numbers of threads and groups are 32 bits in kernels
+    for (int i = 0; i < 3; i++) {
+        uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
+        if (threads->counts) groups = 1;
+        if (groups > (i ? most : limits->info.max_group_count)) launch->key.folded = 1;
+        launch->groups[i] = (uint32_t)groups;
+        none = none || groups == 0;
+        wraps = wraps || groups * threads->group[i] > (uint64_t)1 << 32;
+        total = total > most * most ? total : total * groups;
+    }
+    memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
+    if (none) launch->count = 0;
+    if (none || (!launch->key.folded && !wraps)) return SPY_OK;
+    if (wraps) {
+        spyi_text_add(
+            error,
+            "a dispatch of %u x %u x %u threads in groups of %u x %u x %u: whole groups have more than "
+            "2^32 threads in one dimension",
+            threads->count[0], threads->count[1], threads->count[2], threads->group[0], threads->group[1],
+            threads->group[2]);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (threads->shader) {
+        spyi_text_add(error,
+                      "a dispatch of %u x %u x %u groups is more than the device's %u (%llu in y and z), and "
+                      "a shader's "
+                      "groups cannot be counted otherwise",
+                      launch->groups[0], launch->groups[1], launch->groups[2], limits->info.max_group_count,
+                      (unsigned long long)most);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (total > most * most) {
+        spyi_text_add(error, "a dispatch of %u x %u x %u groups is more than %llu in all", launch->groups[0],
+                      launch->groups[1], launch->groups[2], (unsigned long long)(most * most));
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->groups[0] = (uint32_t)most;
+    launch->groups[1] = (uint32_t)((total + most - 1) / most);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
+// Groups of a pass that sums gradients; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launch, spyi_text *error) {
+    uint64_t most = spyi_most_rows(limits), groups = launch->team_groups;
+    if (groups > most * most) {
+        spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->key.folded = groups > limits->info.max_group_count;
+    launch->groups[0] = (uint32_t)(launch->key.folded ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
+                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
+                                      spyi_text *error) {
+    if (launch->key.team) return spyi_launch_sums(limits, launch, error);
+    if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
+    int64_t per_group =
+        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+    int64_t threads = launch->count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    if (threads >
+        UINT32_MAX - (1 << 26)) { // numbers of threads, those of the last row too, are 32 bits in kernels
+        spyi_text_add(error, "the call has shape ");
+        spyi_shape_text(&launch->shape, error);
+        spyi_text_add(error,
+                      ", whose whole call groups have %lld elements, which is more than one call can have",
+                      (long long)threads);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
+    launch->key.folded = groups > most;
+    launch->groups[0] = (uint32_t)(groups > most ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}

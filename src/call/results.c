@@ -1,0 +1,52 @@
+// What a call gives back: results in host memory, new tensors, and descriptions of both.
+#include "call/run.h"
+
+SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->sink && !s->device->base->recording) return SPY_OK;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
+            continue;
+        spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
+                      leaf->path,
+                      s->sink ? "the call is recorded into a command list"
+                              : "calls are being recorded into a command buffer that is not submitted here");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
+    spy_device *device = s->device;
+    const spyi_bound *b = s->bound;
+    spy_status status = spyi_wait_for_results(device, s->plan->last_submit, error);
+    if (status == SPY_ERROR_INTERRUPTED) device->readback_submit = s->plan->last_submit;
+    for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (!leaf->out) continue;
+        if (leaf->source == SPYI_SOURCE_READBACK) {
+            const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
+            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
+            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
+        } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
+            status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
+        }
+    }
+    return status;
+}
+
+SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
+    if (leaf->source == SPYI_SOURCE_NEW && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
+    if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    spy_result *result = arg->value.result;
+    const spyi_type *type = leaf->type;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    result->tensor = made;
+    result->type = spyi_type_user_name(type);
+    result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
+    result->rows = plain ? type->rows : 0;
+    result->columns = plain ? type->columns : 0;
+    result->size_bytes = made ? 0 : type->host_size;
+}

@@ -1,0 +1,36 @@
+// The plans of a device by their keys, and what its calls reuse.
+#ifndef SPYI_PLAN_CACHE_H
+#define SPYI_PLAN_CACHE_H
+
+#include "plan/plan.h"
+
+enum { SPYI_LEAST_BUCKETS = 16, SPYI_MOST_BUCKETS = 65536 };
+
+struct spyi_cache {
+    spyi_plan **buckets;   // chains of plans by the last bits of their hashes
+    uint32_t bucket_count; // a power of two
+    uint32_t max_plans, count;
+    spyi_plan *newest, *oldest;
+    spyi_plan *retired;
+    spyi_values *values; // of the call that has the device
+    spyi_values *spare;  // for further calls, while some of them work outside of the device
+    bool extended;       // the last look-up added sizes to the key
+};
+
+typedef struct spyi_cache spyi_cache;
+SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
+SPYI_FN void spyi_cache_destroy(spy_device *device);
+SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
+                                   spyi_values *values); // NULL: not there
+SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
+SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
+
+// Puts a plan that has been used before those that have not: among all, and among the last few of its function.
+SPYI_FN void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan);
+SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan);
+
+SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
+SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
+
+#endif // SPYI_PLAN_CACHE_H

@@ -1,0 +1,56 @@
+// A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
+// its code tells.
+#include "plan/feeds.h"
+
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
+    bool more = values->options && values->options->prelude; // which may bring further ones
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; inputs && i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        spyi_found found;
+        spyi_bound bound;
+        if (!spyi_find_input(inputs, path, false, &found)) {
+            if (more) continue;
+            return spyi_no_input(inputs, path, path, error);
+        }
+        spy_status status = spyi_bind_input(function, values, i, found.type, path, &bound, error);
+        if (status != SPY_OK) return status;
+        spyi_bound_free(&bound);
+    }
+    return SPY_OK;
+}
+
+// Whether some value is for the input, for what it is part of, or for a part of it.
+static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        size_t length = strlen(path), other = strlen(input->path);
+        size_t common = length < other ? length : other;
+        char next = length < other ? input->path[length] : path[other];
+        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
+    }
+    return false;
+}
+
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        spyi_text value = { NULL, 0, 0 };
+        spyi_found found;
+        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
+        spyi_value_text(&values->items[i], &value);
+        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
+                      known ? found.type->display : "", spyi_text_str(&value));
+        spyi_text_free(&value);
+    }
+    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        bool parted = input->kind == SPYI_INPUT_GROUP || input->elements || spyi_is_parted(input->type);
+        if (!parted && !spyi_input_has_value(input, values))
+            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
+                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
+    }
+}

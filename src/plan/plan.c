@@ -1,0 +1,217 @@
+// The plan of a call: found in the cache, or made (bind, and what feeds the module's globals) and put there. Making one leaves the
+// device, and other calls have it meanwhile.
+#include "plan/cache.h"
+
+// >>calls that leave the device
+
+static void spyi_hold_tensors(const spyi_values *values, bool hold) {
+    uint32_t count = values->count + values->global_count + values->grad_count;
+    for (uint32_t i = 0; i < count; i++) {
+        spy_tensor *t = values->items[i].tensor;
+        if (t && hold) spyi_atomic_add(&t->object.references, 1);
+        else if (t) spyi_object_release(&t->object);
+    }
+}
+
+// The call's values out of the way of the calls that come meanwhile. false: out of memory.
+static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
+    spyi_cache *cache = device->cache;
+    spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
+    if (!others) return false;
+    cache->spare = others->next;
+    others->next = NULL;
+    memset(o, 0, sizeof *o);
+    o->values = cache->values;
+    cache->values = others;
+    spyi_hold_tensors(o->values, true);
+    return true;
+}
+
+static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
+    spyi_cache *cache = device->cache;
+    spyi_hold_tensors(o->values, false);
+    cache->values->next = cache->spare;
+    cache->spare = cache->values;
+    cache->values = o->values;
+}
+
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    if (!spyi_values_aside(device, o)) return false;
+    spyi_step_out_to_make(device, &o->outside, function->module, work, key, key_size);
+    return true;
+}
+
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o) {
+    spy_device *device = function->object.device;
+    spyi_step_in(device, &o->outside);
+    spyi_values_back(device, o);
+}
+
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size) {
+    spy_device *device = function->object.device;
+    spyi_call_outside aside;
+    if (!spyi_is_under_way(device, work, key, key_size) || !spyi_values_aside(device, &aside)) return false;
+    spyi_await_work(device, function->module, work, key, key_size);
+    spyi_values_back(device, &aside);
+    return true;
+}
+
+// >>making
+
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    if (limits->target == SPYI_TARGET_CUDA) return true;
+    spyi_text_add(
+        error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
+        limits->info.name, limits->info.backend);
+    return false;
+}
+
+// What a call of a [CudaKernel] needs besides arguments that fit.
+static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
+                                         spyi_text *error) {
+    if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
+    if (values->thread_count.rank == 1) return SPY_OK;
+    spyi_text_add(
+        error,
+        "it is a [CudaKernel], which says itself what each of its threads does: expected the number of "
+        "threads as options.thread_count of one dimension, got %s; or run it with spy_dispatch",
+        values->thread_count.rank ? "one of more dimensions" : "none");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
+                                    spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations();
+    spyi_plan *plan = (spyi_plan *)spyi_calloc(1, sizeof *plan);
+    if (plan) plan->key = (uint8_t *)spyi_malloc(values->key_size);
+    if (!plan || !plan->key) {
+        free(plan);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    memcpy(plan->key, values->key, values->key_size);
+    plan->key_size = values->key_size;
+    plan->hash = spyi_hash(plan->key, plan->key_size, 0);
+    plan->function = function;
+    plan->generation = function->module->generation;
+    plan->references = 1;
+    spy_status status = SPY_OK;
+    if (!values->threads && spyi_unit_is_shader(function->module->unit, function->name)) {
+        spyi_text_add(
+            error, "it is a shader of its own, which no kernel can call for each element (libslang would not "
+                   "come back); spy_dispatch runs it");
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    bool cuda_kernel = status == SPY_OK && !values->threads &&
+                       spyi_unit_is_cuda_kernel(function->module->unit, function->name);
+    if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
+    if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
+    if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    // It finds its element by its thread's number, so that each element needs a thread of its own.
+    uint32_t *group = plan->bound.options.threads;
+    if (cuda_kernel && status == SPY_OK && !group[0])
+        group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
+    if (status == SPY_OK) status = spyi_globals_check(function, values, error);
+    if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
+                      SPYI_MOST_MEMORY_LEAVES);
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    if (status == SPY_OK)
+        plan->launch.leaves =
+            (spyi_launch_leaf *)spyi_calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
+    if (status == SPY_OK && !plan->launch.leaves) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    status = spyi_check_allocations(failed, status, error);
+    if (status != SPY_OK) {
+        spyi_bound_free(&plan->bound);
+        free(plan->launch.leaves);
+        free(plan->key);
+        free(plan);
+        return status;
+    }
+    *out = plan;
+    return SPY_OK;
+}
+
+// >>finding, or else making
+
+// Gives `made` the long key with the sizes that its types were chosen by, and puts a redirect under the short one, or
+// widens the one that is there.
+static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values *values,
+                               uint32_t short_size) {
+    values->key_size = short_size;
+    spyi_plan *redirect = spyi_cache_redirect(device, made->function, values);
+    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)spyi_calloc(values->count + 1, 1);
+    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)spyi_calloc(1, sizeof *fresh);
+    uint8_t *short_key = fresh ? (uint8_t *)spyi_malloc(short_size) : NULL;
+    if (!redirect && !short_key) {
+        free(sizes);
+        free(fresh);
+        return false;
+    }
+    for (uint32_t i = 0; i < values->count; i++)
+        if (made->bound.sizes[i] > sizes[i]) sizes[i] = made->bound.sizes[i];
+    if (!redirect) {
+        memcpy(short_key, values->key, short_size);
+        fresh->key = short_key;
+        fresh->key_size = short_size;
+        fresh->hash = spyi_hash(short_key, short_size, 0);
+        fresh->redirect = sizes;
+        fresh->function = made->function;
+        fresh->generation = made->generation;
+        fresh->references = 1;
+        spyi_cache_insert(device, fresh);
+    }
+    uint8_t *key =
+        spyi_key_add_sizes(values, sizes) ? (uint8_t *)spyi_realloc(made->key, values->key_size) : NULL;
+    if (!key) return false;
+    memcpy(key, values->key, values->key_size);
+    memcpy(made->bound.sizes, sizes, values->count);
+    made->key = key;
+    made->key_size = values->key_size;
+    made->hash = spyi_hash(key, made->key_size, 0);
+    return true;
+}
+
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
+                                 spyi_text *error) {
+    spy_device *device = function->object.device;
+    uint32_t short_size = values->key_size; // spyi_cache_find may extend the key
+    *plan = spyi_cache_find(device, function, values);
+    if (SPYI_LIKELY(*plan != NULL)) {
+        device->stats.plan_hits++;
+        return SPY_OK;
+    }
+    spyi_call_outside outside;
+    if (spyi_call_await(function, function, values->key, values->key_size)) {
+        values->key_size = short_size;
+        return spyi_plan_get(function, values, plan, error);
+    }
+    spyi_plan *made = NULL;
+    bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
+    spy_status status = spyi_plan_create(function, values, &made, error);
+    if (left) spyi_call_step_in(function, &outside);
+    if (status != SPY_OK) return status;
+    if (left && !made->bound.sizes) { // a prepared call may have brought it meanwhile
+        *plan = spyi_cache_find(device, function, values);
+        if (*plan) {
+            spyi_plan_release(device, made);
+            return SPY_OK;
+        }
+    }
+    if (made->bound.sizes && !spyi_plan_redirect(device, made, values, short_size)) {
+        spyi_plan_release(device, made);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_cache_insert(device, made);
+    device->stats.plans_built++;
+    *plan = made;
+    return SPY_OK;
+}

@@ -1,0 +1,91 @@
+// What a call becomes: a plan for its signature, with a kernel variant for each way in which its memory is walked.
+#ifndef SPYI_PLAN_PLAN_H
+#define SPYI_PLAN_PLAN_H
+
+#include "plan/feeds.h"
+#include "plan/launch.h"
+
+// >>variants: one compiled kernel
+
+// A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
+typedef struct spyi_twins {
+    uint32_t references; // variants
+    spyi_kernel *kernel;
+    spyi_inputs inputs;
+    spyi_entry entry; // of a shader, with the places of its parameters
+    char *text;
+} spyi_twins;
+
+struct spyi_variant {
+    spyi_variant_key key;
+    spyi_emitted emitted; // its text is dropped once compiled
+    spyi_feeds feeds;
+    spyi_kernel *kernel;
+    spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;    // room for a launch's: of leaves, feeds, sums, group counts, the print buffer
+};
+
+// >>plans: what one signature of a function became
+
+typedef struct spyi_plan spyi_plan;
+struct spyi_plan {
+    uint8_t *key;
+    uint32_t key_size;
+    uint64_t hash;
+    uint8_t *redirect;  // not a plan: the key also needs the last redirect[i] sizes of value i
+    int32_t references; // the table, prepared calls
+    spy_function *function;
+    uint32_t generation; // of the module that it was made from
+    spyi_bound bound;
+    spyi_launch launch;       // the running call's, or the last one's
+    struct spyi_again *again; // how its arguments repeat it, in one block of memory; NULL: not learnt
+    spyi_variant **variants;
+    uint32_t variant_count;
+    uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
+    spyi_plan *chain;         // next of its bucket
+    spyi_plan *newer, *older; // by use
+    spyi_plan *retired;       // next of those that wait for the GPU
+};
+
+// plan.c
+// A call leaves the device to compile, and comes back: it keeps its values, the tensors among them, its function and plans.
+// false: out of memory, and the device has not been left.
+typedef struct spyi_call_outside {
+    spyi_outside outside;
+    spyi_values *values; // the cache's, while the call is outside
+} spyi_call_outside;
+SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
+                                const void *key, size_t key_size);
+SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
+// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
+
+// spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
+                                    spyi_text *error);
+
+// The plan of a call, from the cache or built and inserted. May leave the device.
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
+                                 spyi_text *error);
+
+#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
+// Whether the device can run a [CudaKernel]; false: `error` says why not.
+SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
+
+// variant.c
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
+                                       const spyi_values *values, spyi_variant **variant, spyi_text *error);
+SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
+SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
+SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
+// The variant that plan->launch names. *left: the device has been left meanwhile, and the launch must be worked out anew before
+// the variant is asked for again. `stay`: compile within the device. SPY_ERROR_NOT_READY without a text: the plan is of
+// code that a reload has replaced, and has no such variant.
+SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
+                                    spyi_variant **variant, bool *left, spyi_text *error);
+
+// diagnose.c
+// Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
+SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
+
+#endif // SPYI_PLAN_PLAN_H
