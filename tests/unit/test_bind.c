@@ -4,6 +4,7 @@
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #include "call/call.h"
+#include "data/fit.h"
 #endif
 
 static spy_device *device;
