@@ -10090,11 +10090,9 @@ static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
 }
 
 SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
-    bool barrier = untracked, counts = false;
+    bool barrier = untracked;
     for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
     barrier = spyi_take_barrier(device, barrier);
-    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
-    if (counts) device->counts_epoch = device->epoch;
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
     for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
     if (untracked) device->untracked_submit = submit;
@@ -10102,6 +10100,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
         const spyi_use *use = &uses[i];
         spyi_storage *s = use->storage;
         s->use_submit = submit;
+        if (barrier && use->counts) device->counts_epoch = epoch;
         if (use->reads)
             spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
         if (!use->writes) continue;
@@ -34047,6 +34046,7 @@ typedef struct spyi_again_arg {
 
 typedef struct spyi_again {
     const spyi_variant *variant; // that it is about; NULL: the plan's calls cannot repeat in this way
+    uint64_t grid;               // spyi_launch_grid() of the device
     spyi_again_arg *args;        // `count`, in this block of memory, and then their names
     uint32_t count;
 } spyi_again;
@@ -34112,6 +34112,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
     if (!again) return; // the long way needs none
     again->args = (spyi_again_arg *)(again + 1);
     again->count = values->count;
+    again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
     uint32_t fresh = 0; // new tensors: one is made
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         fresh += plan->bound.leaves[i].source == SPYI_SOURCE_NEW;
@@ -34142,8 +34143,12 @@ SPYI_FN void spyi_again_free(spyi_plan *plan) {
 
 static bool spyi_again_named(const spy_arg *arg, const char *name) {
     const char *given = arg->name ? arg->name : "";
-    while (*given == *name && *name) given++, name++;
-    return *given == *name;
+    size_t i = 0;
+    for (char c = given[0]; c == name[i]; c = given[i]) {
+        if (c == 0) return true;
+        i++;
+    }
+    return false;
 }
 
 // The launch's leaf of an argument: its address into the block, and what the call does with its memory.
@@ -34244,12 +34249,10 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     const spyi_again *again = plan->again;
     if (!again || again->variant != plan->launch.repeatable || args.count != again->count || !args.items)
         return false;
-    spy_device *device = plan->function->object.device;
-    uint64_t grid = spyi_launch_grid(&device->base->limits);
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
     uint32_t use_count = 0, fresh = UINT32_MAX;
     for (uint32_t i = 0; i < again->count; i++) {
-        if (!spyi_again_take(plan, &again->args[i], &args.items[i], grid, uses, &use_count)) return false;
+        if (!spyi_again_take(plan, &again->args[i], &args.items[i], again->grid, uses, &use_count)) return false;
         if (again->args[i].source == SPYI_SOURCE_NEW) fresh = i;
     }
     if (!spyi_again_apart(uses, use_count)) return false;

@@ -17,6 +17,7 @@ typedef struct spyi_again_arg {
 
 typedef struct spyi_again {
     const spyi_variant *variant; // that it is about; NULL: the plan's calls cannot repeat in this way
+    uint64_t grid;               // spyi_launch_grid() of the device
     spyi_again_arg *args;        // `count`, in this block of memory, and then their names
     uint32_t count;
 } spyi_again;
@@ -82,6 +83,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
     if (!again) return; // the long way needs none
     again->args = (spyi_again_arg *)(again + 1);
     again->count = values->count;
+    again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
     uint32_t fresh = 0; // new tensors: one is made
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         fresh += plan->bound.leaves[i].source == SPYI_SOURCE_NEW;
@@ -112,8 +114,12 @@ SPYI_FN void spyi_again_free(spyi_plan *plan) {
 
 static bool spyi_again_named(const spy_arg *arg, const char *name) {
     const char *given = arg->name ? arg->name : "";
-    while (*given == *name && *name) given++, name++;
-    return *given == *name;
+    size_t i = 0;
+    for (char c = given[0]; c == name[i]; c = given[i]) {
+        if (c == 0) return true;
+        i++;
+    }
+    return false;
 }
 
 // The launch's leaf of an argument: its address into the block, and what the call does with its memory.
@@ -214,12 +220,10 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     const spyi_again *again = plan->again;
     if (!again || again->variant != plan->launch.repeatable || args.count != again->count || !args.items)
         return false;
-    spy_device *device = plan->function->object.device;
-    uint64_t grid = spyi_launch_grid(&device->base->limits);
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
     uint32_t use_count = 0, fresh = UINT32_MAX;
     for (uint32_t i = 0; i < again->count; i++) {
-        if (!spyi_again_take(plan, &again->args[i], &args.items[i], grid, uses, &use_count)) return false;
+        if (!spyi_again_take(plan, &again->args[i], &args.items[i], again->grid, uses, &use_count)) return false;
         if (again->args[i].source == SPYI_SOURCE_NEW) fresh = i;
     }
     if (!spyi_again_apart(uses, use_count)) return false;

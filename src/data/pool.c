@@ -281,11 +281,9 @@ static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
 }
 
 SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
-    bool barrier = untracked, counts = false;
+    bool barrier = untracked;
     for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
     barrier = spyi_take_barrier(device, barrier);
-    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
-    if (counts) device->counts_epoch = device->epoch;
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
     for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
     if (untracked) device->untracked_submit = submit;
@@ -293,6 +291,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
         const spyi_use *use = &uses[i];
         spyi_storage *s = use->storage;
         s->use_submit = submit;
+        if (barrier && use->counts) device->counts_epoch = epoch;
         if (use->reads)
             spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
         if (!use->writes) continue;
