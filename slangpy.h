@@ -30820,7 +30820,7 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
 
 // >>plan/launch.h -------------------------------------------------------------------------------------------
 
-// What a plan keeps of its running call, or of its last one: shapes and memory. call/ works it out before anything is recorded.
+// What a plan keeps of its running call, and of the last few ones: shapes and memory. call/ works it out before anything is recorded.
 
 typedef struct spyi_variant spyi_variant;
 
@@ -30832,15 +30832,17 @@ typedef struct spyi_launch_leaf {
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // bytes of its elements
     uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
-    int64_t strides[SPY_MAX_RANK];         // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];           // per consumed dimension, in elements
-    uint32_t memory_size;                  // bytes of one memory element
-    uint64_t binding_offset;               // in the chunk, when bindings are used
-    uint64_t storage_offset;               // of the storage in the chunk when that was worked out
-    uint8_t geometry[SPYI_GEOMETRY_BYTES]; // of the tensor
-    uint64_t base;                         // memory elements from there to element 0
-    uint64_t first;                        // with pointers: from the lowest element to element 0
-    uint64_t sums_offset;                  // of what teams leave, in its temporary
+    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
+    uint32_t memory_size;          // bytes of one memory element
+    uint64_t binding_offset;       // in the chunk, when bindings are used
+    uint64_t storage_offset;       // of the storage in the chunk when that was worked out
+    uint8_t geometry
+        [SPYI_GEOMETRY_BYTES]; // of the tensor; where `bound` is false only shape and strides are of today
+    bool bound;     // memory is reached through a binding, whose place was worked out for this very offset
+    uint64_t base;  // memory elements from there to element 0
+    uint64_t first; // with pointers: from the lowest element to element 0
+    uint64_t sums_offset; // of what teams leave, in its temporary
 } spyi_launch_leaf;
 
 #define SPYI_MOST_PASSES 16
@@ -30874,8 +30876,10 @@ typedef struct spyi_launch {
     uint64_t team_groups, sums_bytes;
     int64_t element_strides[SPY_MAX_RANK]; // of the call's own elements along collapsed dimensions
     spyi_storage *sums_storage;            // of the running call
-    spyi_variant *
-        repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
+    // What the last call with this launch ran, when a call that differs in base addresses and numbers alone may run it again;
+    // NULL: nothing is kept here.
+    spyi_variant *repeatable;
+    struct spyi_again *again; // how a call's arguments repeat it, in one block of memory; NULL: not learnt
 } spyi_launch;
 
 // >>plan/plan.h ---------------------------------------------------------------------------------------------
@@ -30904,6 +30908,10 @@ struct spyi_variant {
 
 // >>plans: what one signature of a function became
 
+// Launches that a plan keeps: a call that comes again with the shapes, strides and alignments of one of them is that launch with
+// other base addresses. Several, so that layers, tail batches and slices do not push each other out.
+#define SPYI_GEOMETRIES 4
+
 typedef struct spyi_plan spyi_plan;
 struct spyi_plan {
     uint8_t *key;
@@ -30914,8 +30922,8 @@ struct spyi_plan {
     spy_function *function;
     uint32_t generation; // of the module that it was made from
     spyi_bound bound;
-    spyi_launch launch;       // the running call's, or the last one's
-    struct spyi_again *again; // how its arguments repeat it, in one block of memory; NULL: not learnt
+    spyi_launch *launch;                    // the running call's, or the last one's: one of the next ones
+    spyi_launch *launches[SPYI_GEOMETRIES]; // by use, the last one first; behind the last one made: NULL
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -30944,6 +30952,11 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
 // The plan of a call, from the cache or built and inserted. May leave the device.
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
+
+// Makes one of the plan's launches the running call's, and the last one used.
+SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
+// Makes a launch the running call's that no call will repeat: an empty one, or else the one that was not used for longest.
+SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan);
 
 #define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
 // Whether the device can run a [CudaKernel]; false: `error` says why not.
@@ -31579,9 +31592,11 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
     free(plan->variants);
     spyi_bound_free(&plan->bound);
-    free(plan->launch.leaves);
-    free(plan->launch.block);
-    free(plan->again); // one block of memory
+    for (uint32_t i = 0; i < SPYI_GEOMETRIES && plan->launches[i]; i++) {
+        free(plan->launches[i]->block);
+        free(plan->launches[i]->again);
+        free(plan->launches[i]);
+    }
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -31883,6 +31898,32 @@ static spy_status spyi_cuda_kernel_check(const spy_function *function, const spy
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
+// >>launches
+
+// A launch and its leaves, in one block of memory; NULL: out of memory.
+static spyi_launch *spyi_launch_new(const spyi_bound *bound) {
+    spyi_launch *launch =
+        (spyi_launch *)spyi_calloc(1, sizeof *launch + (bound->leaf_count + 1) * sizeof *launch->leaves);
+    if (launch) launch->leaves = (spyi_launch_leaf *)(void *)(launch + 1);
+    return launch;
+}
+
+SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index) {
+    spyi_launch *launch = plan->launches[index];
+    for (; index > 0; index--) plan->launches[index] = plan->launches[index - 1];
+    plan->launch = plan->launches[0] = launch;
+}
+
+SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan) {
+    uint32_t i = 0;
+    while (i < SPYI_GEOMETRIES - 1 && plan->launches[i] && plan->launches[i]->repeatable) i++;
+    if (!plan->launches[i]) plan->launches[i] = spyi_launch_new(&plan->bound);
+    if (!plan->launches[i]) i--; // out of memory: the one before does as well
+    spyi_plan_use_launch(plan, i);
+    plan->launch->repeatable = NULL;
+    return plan->launch;
+}
+
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
     uint32_t failed = spyi_failed_allocations();
@@ -31921,17 +31962,15 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                       SPYI_MOST_MEMORY_LEAVES);
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK)
-        plan->launch.leaves =
-            (spyi_launch_leaf *)spyi_calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
-    if (status == SPY_OK && !plan->launch.leaves) {
+    if (status == SPY_OK) plan->launch = plan->launches[0] = spyi_launch_new(&plan->bound);
+    if (status == SPY_OK && !plan->launch) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
     status = spyi_check_allocations(failed, status, error);
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
-        free(plan->launch.leaves);
+        free(plan->launch);
         free(plan->key);
         free(plan);
         return status;
@@ -32286,7 +32325,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
                                     spyi_variant **variant, bool *left, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
-    spyi_variant_key key = plan->launch.key; // the launch is the running call's
+    spyi_variant_key key = plan->launch->key; // the launch is the running call's
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
@@ -32296,8 +32335,8 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     if (status != SPY_OK) return status;
     if (*variant) return spyi_plan_add_variant(plan, *variant, error);
     if (!stay) { // other calls find the launch as they expect it, and this one does not find theirs
-        plan->launch.pass = 0;
-        plan->launch.finishes = false;
+        plan->launch->pass = 0;
+        plan->launch->finishes = false;
     }
     if (!stay && spyi_call_await(function, plan, &key, size)) {
         *left = true;
@@ -32329,11 +32368,13 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
 
 // repeat.c
-// Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
+// Whether the call repeats one of the plan's launches but for base addresses and numbers. It is plan->launch then, with the
+// call's base addresses.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
-// The same of one tensor, which then is the leaf's.
-SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
+// The same of one tensor; and notes where it lies.
+SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
+SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *tensor);
 
 // shape.c
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
@@ -32410,7 +32451,6 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
 // The call, if it repeats the plan's last one; false: nothing was done. Neither allocates, but for a new result.
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
-SPYI_FN void spyi_again_free(spyi_plan *plan);
 // The call, if it repeats one of the function's last few plans.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
@@ -32472,7 +32512,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
                                         spyi_text *error);
 
 // pack.c
-// Fills plan->launch.block. `repeats`: it holds the last call's, whose sizes and strides stay.
+// Fills plan->launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
                                    const spyi_variant *variant, bool repeats, spyi_text *error);
 
@@ -32994,12 +33034,13 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     if (at % alignment) return false;
     if (leaf->reach - leaf->begin + base * element > limits->max_binding_bytes) return false;
     leaf->binding_offset = at;
+    leaf->bound = true;
     leaf->base = base + (leaf->offset - leaf->begin) / element;
     return true;
 }
 
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
-    spyi_launch *launch = &plan->launch;
+    spyi_launch *launch = plan->launch;
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
@@ -33218,6 +33259,7 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 
 // Where a leaf's tensor lies, and all that a repeated launch must find again.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
+    at->bound = false;
     at->storage = tensor->storage;
     at->serial = tensor->serial;
     at->begin = tensor->begin_bytes;
@@ -33234,12 +33276,13 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
     spyi_text_free(&problem);
     at->binding_offset = at->storage_offset + at->begin;
+    at->bound = true;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
-    spyi_launch *launch = &plan->launch;
+    spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
     launch->repeatable = NULL;
@@ -33342,48 +33385,98 @@ static bool spyi_same_words(const uint8_t *a, const uint8_t *b, size_t size) {
 }
 
 // Sizes and strides beyond the rank are 0 in both.
-static bool spyi_same_geometry(const spyi_launch_leaf *at, const spy_tensor *t) {
+static bool spyi_same_shape(const spyi_launch_leaf *at, const spy_tensor *t) {
     const uint8_t *a = at->geometry, *b = (const uint8_t *)(const void *)&t->shape;
-    size_t sizes = offsetof(spy_shape, dims) + t->shape.rank * sizeof *t->shape.dims,
-           end = 2 * sizeof(spy_shape);
+    size_t sizes = offsetof(spy_shape, dims) + t->shape.rank * sizeof *t->shape.dims;
     return spyi_same_words(a, b, sizes) &&
-           spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes) &&
-           spyi_same_words(a + end, b + end, sizeof at->geometry - end);
+           spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes);
 }
 
-SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *t, uint64_t grid) {
-    spyi_storage *storage = t->storage;
-    if (!spyi_same_geometry(at, t) || storage->size < at->reach ||
-        ((storage->offset ^ at->storage_offset) & grid) != 0)
-        return false;
+// No vector is larger, nor any other alignment that a launch asks for.
+#define SPYI_MOST_ALIGNED 32u
+
+// The largest power of two that divides an address. Two addresses of one class allow and forbid the same vectors.
+static uint64_t spyi_alignment_class(uint64_t address) {
+    address |= SPYI_MOST_ALIGNED;
+    return address & (~address + 1);
+}
+
+// A kernel with pointers takes any base address of the same class, as long as there is room behind the end for whole vectors.
+// Where a binding was placed for a tensor, offset and grid must be the very ones.
+SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *t, uint64_t grid) {
+    const spyi_storage *storage = t->storage;
+    if (!spyi_same_shape(at, t)) return false;
+    if (at->bound)
+        return t->offset_bytes == at->offset && t->begin_bytes == at->begin && storage->size >= at->reach &&
+               ((storage->offset ^ at->storage_offset) & grid) == 0;
+    return spyi_alignment_class(storage->offset + t->begin_bytes) ==
+               spyi_alignment_class(at->storage_offset + at->begin) &&
+           storage->size - t->begin_bytes >= at->reach - at->begin;
+}
+
+SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
+    const spyi_storage *storage = t->storage;
     at->binding_offset += storage->offset - at->storage_offset;
     at->storage_offset = storage->offset;
-    at->storage = storage;
+    at->storage = t->storage;
     at->serial = t->serial;
+    at->offset = t->offset_bytes;
+    at->reach += t->begin_bytes - at->begin;
+    at->begin = t->begin_bytes;
+    at->end = t->end_bytes;
+}
+
+// The tensor of a leaf that lies in memory of the caller's; NULL: it does not.
+static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
+    const spyi_leaf *leaf = &b->leaves[i];
+    return leaf->source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
+                                                                          : NULL;
+}
+
+// Whether two tensors may share memory.
+static bool spyi_bytes_meet(const spy_tensor *a, const spy_tensor *b) {
+    return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
+}
+
+static bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        const spy_tensor *out = spyi_leaf_tensor(b, values, i);
+        for (uint32_t j = 0; j < b->leaf_count; j++) {
+            const spy_tensor *other = spyi_leaf_tensor(b, values, j);
+            if (j != i && other && spyi_bytes_meet(out, other)) return false;
+        }
+    }
     return true;
 }
 
-// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
-// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
-SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
-    spyi_launch *launch = &plan->launch;
-    const spyi_bound *b = &plan->bound;
-    if (!launch->repeatable || values->thread_count.rank) return false;
-    uint64_t grid = spyi_launch_grid(&plan->function->object.device->base->limits);
+static bool spyi_one_repeats(const spyi_launch *launch, const spyi_bound *b, const spyi_values *values,
+                             uint64_t grid) {
+    if (!launch->repeatable) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
-        const spy_tensor *t = values->items[b->leaves[i].value].tensor;
-        spyi_launch_leaf *at = &launch->leaves[i];
-        if ((launch->key.bindings && t->storage->offset + at->binding_offset < at->storage_offset) ||
-            !spyi_launch_leaf_repeats(at, t, grid))
+        const spy_tensor *t = spyi_leaf_tensor(b, values, i);
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        if (t && ((launch->key.bindings && t->storage->offset + at->binding_offset < at->storage_offset) ||
+                  !spyi_launch_leaf_repeats(at, t, grid)))
             return false;
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
-        for (uint32_t j = 0; j < b->leaf_count; j++)
-            if (j != i && (b->leaves[j].source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(&b->leaves[j])) &&
-                launch->leaves[j].storage == launch->leaves[i].storage)
-                return false;
+    return true;
+}
+
+// Steady loops call again and again with tensors of the same shapes and strides: no size, walk or variant changes then, as
+// long as each address is aligned as it was, there is room for whole vectors, and none is an output and something else at once.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
+    const spyi_bound *b = &plan->bound;
+    uint32_t i = 0;
+    if (values->thread_count.rank || !spyi_outputs_apart(b, values)) return false;
+    uint64_t grid = spyi_launch_grid(&plan->function->object.device->base->limits);
+    while (i < SPYI_GEOMETRIES && plan->launches[i] && !spyi_one_repeats(plan->launches[i], b, values, grid))
+        i++;
+    if (i == SPYI_GEOMETRIES || !plan->launches[i]) return false;
+    spyi_plan_use_launch(plan, i);
+    for (uint32_t k = 0; k < b->leaf_count; k++) {
+        const spy_tensor *t = spyi_leaf_tensor(b, values, k);
+        if (t) spyi_launch_leaf_take(&plan->launch->leaves[k], t);
     }
     return true;
 }
@@ -33500,7 +33593,7 @@ static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
 
 SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
                                    const spyi_variant *variant, bool repeats, spyi_text *error) {
-    const spyi_launch *launch = &plan->launch;
+    const spyi_launch *launch = plan->launch;
     uint8_t *block = launch->block;
     uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
@@ -33940,6 +34033,7 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
     *variant = NULL;
+    plan->launch = s->launch; // others may have had the device
     spy_status status = spyi_launch_shape(plan, s->values, error);
     if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
@@ -33970,14 +34064,14 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     s.plan = plan;
     s.bound = &plan->bound;
     s.values = values;
-    s.launch = &plan->launch;
     s.sink = sink;
     s.waits = s.left = s.timing = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
-    spyi_variant *variant = s.launch->repeatable;
     bool repeats = spyi_launch_repeats(plan, values);
     bool several = false; // dispatches
+    s.launch = repeats ? plan->launch : spyi_plan_fresh_launch(plan);
+    spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
     if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
@@ -34100,12 +34194,14 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, co
 }
 
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant) {
-    if (plan->again && plan->again->variant == variant) return;
+    spyi_launch *launch = plan->launch;
+    if (launch->again && launch->again->variant == variant) return;
     if (!spyi_plain_plan(plan, values) || variant->feeds.count || variant->emitted.prints ||
         variant->emitted.binding_count)
         return;
-    spyi_again_free(plan);
-    size_t size = sizeof *plan->again + values->count * sizeof *plan->again->args, names = 0;
+    free(launch->again);
+    launch->again = NULL;
+    size_t size = sizeof *launch->again + values->count * sizeof *launch->again->args, names = 0;
     for (uint32_t i = 0; i < values->count; i++)
         names += values->items[i].name ? strlen(values->items[i].name) + 1 : 0;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size + names);
@@ -34131,12 +34227,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
         at += length + 1;
     }
     again->variant = variant;
-    plan->again = again;
-}
-
-SPYI_FN void spyi_again_free(spyi_plan *plan) {
-    free(plan->again);
-    plan->again = NULL;
+    launch->again = again;
 }
 
 // >>repeating
@@ -34152,14 +34243,14 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
 }
 
 // The launch's leaf of an argument: its address into the block, and what the call does with its memory.
-static void spyi_again_address(const spyi_plan *plan, const spyi_again_arg *a) {
-    const spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+static void spyi_again_address(const spyi_launch *launch, const spyi_again_arg *a) {
+    const spyi_launch_leaf *at = &launch->leaves[a->leaf];
     uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
-    if (a->offset != SPYI_NOWHERE) memcpy(plan->launch.block + a->offset, &address, 8);
+    if (a->offset != SPYI_NOWHERE) memcpy(launch->block + a->offset, &address, 8);
 }
 
-static void spyi_again_use(const spyi_plan *plan, const spyi_again_arg *a, spyi_use *use) {
-    const spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+static void spyi_again_use(const spyi_launch *launch, const spyi_again_arg *a, spyi_use *use) {
+    const spyi_launch_leaf *at = &launch->leaves[a->leaf];
     use->storage = at->storage;
     use->begin = at->begin;
     use->end = at->end;
@@ -34169,11 +34260,11 @@ static void spyi_again_use(const spyi_plan *plan, const spyi_again_arg *a, spyi_
 }
 
 // Puts one argument's value into the block, or its tensor into the launch and among the uses.
-static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_arg *arg, uint64_t grid,
-                            spyi_use *uses, uint32_t *use_count) {
+static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const spyi_again_arg *a,
+                            const spy_arg *arg, uint64_t grid, spyi_use *uses, uint32_t *use_count) {
     const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
-    spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
-    uint8_t *out = plan->launch.block + a->offset;
+    spyi_launch_leaf *at = &launch->leaves[a->leaf];
+    uint8_t *out = launch->block + a->offset;
     if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
         arg->map_count || !spyi_again_named(arg, a->name))
         return false;
@@ -34185,9 +34276,10 @@ static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_
             return false;
         if (t->serial != at->serial) { // else even its address stands in the block
             if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
-            spyi_again_address(plan, a);
+            spyi_launch_leaf_take(at, t);
+            spyi_again_address(launch, a);
         }
-        spyi_again_use(plan, a, &uses[(*use_count)++]);
+        spyi_again_use(launch, a, &uses[(*use_count)++]);
         return true;
     }
     case SPYI_SOURCE_SCALAR:
@@ -34202,12 +34294,14 @@ static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_
     }
 }
 
-// An output on the same storage as something else must be looked at closely.
+// An output in the same memory as something else must be looked at closely.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (!uses[i].writes) continue;
         for (uint32_t j = 0; j < count; j++)
-            if (j != i && uses[j].storage == uses[i].storage) return false;
+            if (j != i && uses[j].storage == uses[i].storage && uses[j].begin < uses[i].end &&
+                uses[i].begin < uses[j].end)
+                return false;
     }
     return true;
 }
@@ -34216,20 +34310,20 @@ static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
 static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi_use *uses,
                                   uint32_t *use_count, spy_tensor **made, spyi_text *error) {
     spy_status status = SPY_OK;
-    spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+    spyi_launch_leaf *at = &plan->launch->leaves[a->leaf];
     *made = spyi_tensor_make(plan->function->object.device, plan->bound.leaves[a->leaf].element,
-                             &plan->launch.shape, NULL, error, &status);
+                             &plan->launch->shape, NULL, error, &status);
     if (!*made) return status;
     at->storage = (*made)->storage;
-    spyi_again_use(plan, a, &uses[(*use_count)++]);
-    spyi_again_address(plan, a);
+    spyi_again_use(plan->launch, a, &uses[(*use_count)++]);
+    spyi_again_address(plan->launch, a);
     return SPY_OK;
 }
 
 static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
                                       spyi_text *error) {
     spy_device *device = plan->function->object.device;
-    const spyi_launch *launch = &plan->launch;
+    const spyi_launch *launch = plan->launch;
     spyi_dispatch dispatch;
     dispatch.kernel = launch->repeatable->kernel;
     dispatch.block = launch->block;
@@ -34245,17 +34339,31 @@ static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uin
     return status;
 }
 
-SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
-    const spyi_again *again = plan->again;
-    if (!again || again->variant != plan->launch.repeatable || args.count != again->count || !args.items)
-        return false;
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
-    uint32_t use_count = 0, fresh = UINT32_MAX;
+// Whether a launch does for the arguments, which are then in its block and leaves. Gives their uses, and which one is a new tensor.
+// A launch that does not is left with base addresses of several calls, all of them in its block and leaves alike.
+static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_args args, spyi_use *uses,
+                               uint32_t *use_count, uint32_t *fresh) {
+    const spyi_again *again = launch->again;
+    if (!again || again->variant != launch->repeatable || args.count != again->count) return false;
+    *use_count = 0;
     for (uint32_t i = 0; i < again->count; i++) {
-        if (!spyi_again_take(plan, &again->args[i], &args.items[i], again->grid, uses, &use_count)) return false;
-        if (again->args[i].source == SPYI_SOURCE_NEW) fresh = i;
+        if (!spyi_again_take(plan, launch, &again->args[i], &args.items[i], again->grid, uses, use_count))
+            return false;
+        if (again->args[i].source == SPYI_SOURCE_NEW) *fresh = i;
     }
-    if (!spyi_again_apart(uses, use_count)) return false;
+    return spyi_again_apart(uses, *use_count);
+}
+
+SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    uint32_t use_count = 0, fresh = UINT32_MAX, g = 0;
+    if (!args.items) return false;
+    while (plan->launches[g] && // a redirect of sizes has no launch
+           !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count, &fresh))
+        if (++g == SPYI_GEOMETRIES) return false;
+    if (!plan->launches[g]) return false;
+    if (g > 0 || plan->launch != plan->launches[0]) spyi_plan_use_launch(plan, g);
+    const spyi_again *again = plan->launch->again;
     spy_tensor *made = NULL;
     *status = SPY_OK;
     if (fresh != UINT32_MAX)
@@ -34404,7 +34512,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 // >>variants
 
 SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    spyi_launch *launch = &plan->launch;
+    spyi_launch *launch = spyi_plan_fresh_launch(plan);
     spyi_variant *variant = NULL;
     spy_status status = SPY_OK;
     bool left = true, more = true;
@@ -34414,6 +34522,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
             launch->finishes = false;
         }
         left = false;
+        plan->launch = launch;
         status = spyi_launch_shape(plan, values, error);
         if (status == SPY_OK && launch->count)
             status = spyi_variant_get(plan, values, false, &variant, &left, error);
@@ -34428,7 +34537,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
 
 // On a thread of its own, for a plan that nobody else knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    spyi_launch *launch = &plan->launch;
+    spyi_launch *launch = plan->launch;
     spy_status status;
     launch->pass = 0;
     launch->finishes = false;
@@ -34984,7 +35093,7 @@ spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
 // spy_explain_call: a call as the library understands it, in words, and its kernel's text.
 
 static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
-    const spyi_launch *launch = &plan->launch;
+    const spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
@@ -35021,6 +35130,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
+    if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // the calls' own stay
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
@@ -35285,6 +35395,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
     spy_status status = spyi_describe(function, args, options, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
+        if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // the calls' own stay
         status = spyi_launch_shape(plan, values, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
@@ -35292,7 +35403,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
         }
     }
     if (status == SPY_OK) {
-        made = spyi_resolution_make(&plan->bound, values, &plan->launch.shape);
+        made = spyi_resolution_make(&plan->bound, values, &plan->launch->shape);
         if (!made) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");

@@ -15,12 +15,13 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     if (at % alignment) return false;
     if (leaf->reach - leaf->begin + base * element > limits->max_binding_bytes) return false;
     leaf->binding_offset = at;
+    leaf->bound = true;
     leaf->base = base + (leaf->offset - leaf->begin) / element;
     return true;
 }
 
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
-    spyi_launch *launch = &plan->launch;
+    spyi_launch *launch = plan->launch;
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];

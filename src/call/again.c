@@ -71,12 +71,14 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, co
 }
 
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant) {
-    if (plan->again && plan->again->variant == variant) return;
+    spyi_launch *launch = plan->launch;
+    if (launch->again && launch->again->variant == variant) return;
     if (!spyi_plain_plan(plan, values) || variant->feeds.count || variant->emitted.prints ||
         variant->emitted.binding_count)
         return;
-    spyi_again_free(plan);
-    size_t size = sizeof *plan->again + values->count * sizeof *plan->again->args, names = 0;
+    free(launch->again);
+    launch->again = NULL;
+    size_t size = sizeof *launch->again + values->count * sizeof *launch->again->args, names = 0;
     for (uint32_t i = 0; i < values->count; i++)
         names += values->items[i].name ? strlen(values->items[i].name) + 1 : 0;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size + names);
@@ -102,12 +104,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
         at += length + 1;
     }
     again->variant = variant;
-    plan->again = again;
-}
-
-SPYI_FN void spyi_again_free(spyi_plan *plan) {
-    free(plan->again);
-    plan->again = NULL;
+    launch->again = again;
 }
 
 // >>repeating
@@ -123,14 +120,14 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
 }
 
 // The launch's leaf of an argument: its address into the block, and what the call does with its memory.
-static void spyi_again_address(const spyi_plan *plan, const spyi_again_arg *a) {
-    const spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+static void spyi_again_address(const spyi_launch *launch, const spyi_again_arg *a) {
+    const spyi_launch_leaf *at = &launch->leaves[a->leaf];
     uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
-    if (a->offset != SPYI_NOWHERE) memcpy(plan->launch.block + a->offset, &address, 8);
+    if (a->offset != SPYI_NOWHERE) memcpy(launch->block + a->offset, &address, 8);
 }
 
-static void spyi_again_use(const spyi_plan *plan, const spyi_again_arg *a, spyi_use *use) {
-    const spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+static void spyi_again_use(const spyi_launch *launch, const spyi_again_arg *a, spyi_use *use) {
+    const spyi_launch_leaf *at = &launch->leaves[a->leaf];
     use->storage = at->storage;
     use->begin = at->begin;
     use->end = at->end;
@@ -140,11 +137,11 @@ static void spyi_again_use(const spyi_plan *plan, const spyi_again_arg *a, spyi_
 }
 
 // Puts one argument's value into the block, or its tensor into the launch and among the uses.
-static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_arg *arg, uint64_t grid,
-                            spyi_use *uses, uint32_t *use_count) {
+static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const spyi_again_arg *a,
+                            const spy_arg *arg, uint64_t grid, spyi_use *uses, uint32_t *use_count) {
     const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
-    spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
-    uint8_t *out = plan->launch.block + a->offset;
+    spyi_launch_leaf *at = &launch->leaves[a->leaf];
+    uint8_t *out = launch->block + a->offset;
     if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
         arg->map_count || !spyi_again_named(arg, a->name))
         return false;
@@ -156,9 +153,10 @@ static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_
             return false;
         if (t->serial != at->serial) { // else even its address stands in the block
             if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
-            spyi_again_address(plan, a);
+            spyi_launch_leaf_take(at, t);
+            spyi_again_address(launch, a);
         }
-        spyi_again_use(plan, a, &uses[(*use_count)++]);
+        spyi_again_use(launch, a, &uses[(*use_count)++]);
         return true;
     }
     case SPYI_SOURCE_SCALAR:
@@ -173,12 +171,14 @@ static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_
     }
 }
 
-// An output on the same storage as something else must be looked at closely.
+// An output in the same memory as something else must be looked at closely.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (!uses[i].writes) continue;
         for (uint32_t j = 0; j < count; j++)
-            if (j != i && uses[j].storage == uses[i].storage) return false;
+            if (j != i && uses[j].storage == uses[i].storage && uses[j].begin < uses[i].end &&
+                uses[i].begin < uses[j].end)
+                return false;
     }
     return true;
 }
@@ -187,20 +187,20 @@ static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
 static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi_use *uses,
                                   uint32_t *use_count, spy_tensor **made, spyi_text *error) {
     spy_status status = SPY_OK;
-    spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+    spyi_launch_leaf *at = &plan->launch->leaves[a->leaf];
     *made = spyi_tensor_make(plan->function->object.device, plan->bound.leaves[a->leaf].element,
-                             &plan->launch.shape, NULL, error, &status);
+                             &plan->launch->shape, NULL, error, &status);
     if (!*made) return status;
     at->storage = (*made)->storage;
-    spyi_again_use(plan, a, &uses[(*use_count)++]);
-    spyi_again_address(plan, a);
+    spyi_again_use(plan->launch, a, &uses[(*use_count)++]);
+    spyi_again_address(plan->launch, a);
     return SPY_OK;
 }
 
 static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
                                       spyi_text *error) {
     spy_device *device = plan->function->object.device;
-    const spyi_launch *launch = &plan->launch;
+    const spyi_launch *launch = plan->launch;
     spyi_dispatch dispatch;
     dispatch.kernel = launch->repeatable->kernel;
     dispatch.block = launch->block;
@@ -216,17 +216,31 @@ static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uin
     return status;
 }
 
-SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
-    const spyi_again *again = plan->again;
-    if (!again || again->variant != plan->launch.repeatable || args.count != again->count || !args.items)
-        return false;
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
-    uint32_t use_count = 0, fresh = UINT32_MAX;
+// Whether a launch does for the arguments, which are then in its block and leaves. Gives their uses, and which one is a new tensor.
+// A launch that does not is left with base addresses of several calls, all of them in its block and leaves alike.
+static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_args args, spyi_use *uses,
+                               uint32_t *use_count, uint32_t *fresh) {
+    const spyi_again *again = launch->again;
+    if (!again || again->variant != launch->repeatable || args.count != again->count) return false;
+    *use_count = 0;
     for (uint32_t i = 0; i < again->count; i++) {
-        if (!spyi_again_take(plan, &again->args[i], &args.items[i], again->grid, uses, &use_count)) return false;
-        if (again->args[i].source == SPYI_SOURCE_NEW) fresh = i;
+        if (!spyi_again_take(plan, launch, &again->args[i], &args.items[i], again->grid, uses, use_count))
+            return false;
+        if (again->args[i].source == SPYI_SOURCE_NEW) *fresh = i;
     }
-    if (!spyi_again_apart(uses, use_count)) return false;
+    return spyi_again_apart(uses, *use_count);
+}
+
+SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    uint32_t use_count = 0, fresh = UINT32_MAX, g = 0;
+    if (!args.items) return false;
+    while (plan->launches[g] && // a redirect of sizes has no launch
+           !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count, &fresh))
+        if (++g == SPYI_GEOMETRIES) return false;
+    if (!plan->launches[g]) return false;
+    if (g > 0 || plan->launch != plan->launches[0]) spyi_plan_use_launch(plan, g);
+    const spyi_again *again = plan->launch->again;
     spy_tensor *made = NULL;
     *status = SPY_OK;
     if (fresh != UINT32_MAX)

@@ -34,7 +34,6 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
 // The call, if it repeats the plan's last one; false: nothing was done. Neither allocates, but for a new result.
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
-SPYI_FN void spyi_again_free(spyi_plan *plan);
 // The call, if it repeats one of the function's last few plans.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 

@@ -3,7 +3,7 @@
 #include "plan/cache.h"
 
 static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
-    const spyi_launch *launch = &plan->launch;
+    const spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
@@ -40,6 +40,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
+    if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // the calls' own stay
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";

@@ -82,6 +82,7 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 
 // Where a leaf's tensor lies, and all that a repeated launch must find again.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
+    at->bound = false;
     at->storage = tensor->storage;
     at->serial = tensor->serial;
     at->begin = tensor->begin_bytes;
@@ -98,12 +99,13 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
     spyi_text_free(&problem);
     at->binding_offset = at->storage_offset + at->begin;
+    at->bound = true;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
-    spyi_launch *launch = &plan->launch;
+    spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
     launch->repeatable = NULL;

@@ -11,11 +11,13 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
 
 // repeat.c
-// Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
+// Whether the call repeats one of the plan's launches but for base addresses and numbers. It is plan->launch then, with the
+// call's base addresses.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
-// The same of one tensor, which then is the leaf's.
-SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
+// The same of one tensor; and notes where it lies.
+SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
+SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *tensor);
 
 // shape.c
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.

@@ -14,7 +14,7 @@ static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
 
 SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
                                    const spyi_variant *variant, bool repeats, spyi_text *error) {
-    const spyi_launch *launch = &plan->launch;
+    const spyi_launch *launch = plan->launch;
     uint8_t *block = launch->block;
     uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;

@@ -9,7 +9,7 @@
 // >>variants
 
 SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    spyi_launch *launch = &plan->launch;
+    spyi_launch *launch = spyi_plan_fresh_launch(plan);
     spyi_variant *variant = NULL;
     spy_status status = SPY_OK;
     bool left = true, more = true;
@@ -19,6 +19,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
             launch->finishes = false;
         }
         left = false;
+        plan->launch = launch;
         status = spyi_launch_shape(plan, values, error);
         if (status == SPY_OK && launch->count)
             status = spyi_variant_get(plan, values, false, &variant, &left, error);
@@ -33,7 +34,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
 
 // On a thread of its own, for a plan that nobody else knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    spyi_launch *launch = &plan->launch;
+    spyi_launch *launch = plan->launch;
     spy_status status;
     launch->pass = 0;
     launch->finishes = false;

@@ -18,48 +18,98 @@ static bool spyi_same_words(const uint8_t *a, const uint8_t *b, size_t size) {
 }
 
 // Sizes and strides beyond the rank are 0 in both.
-static bool spyi_same_geometry(const spyi_launch_leaf *at, const spy_tensor *t) {
+static bool spyi_same_shape(const spyi_launch_leaf *at, const spy_tensor *t) {
     const uint8_t *a = at->geometry, *b = (const uint8_t *)(const void *)&t->shape;
-    size_t sizes = offsetof(spy_shape, dims) + t->shape.rank * sizeof *t->shape.dims,
-           end = 2 * sizeof(spy_shape);
+    size_t sizes = offsetof(spy_shape, dims) + t->shape.rank * sizeof *t->shape.dims;
     return spyi_same_words(a, b, sizes) &&
-           spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes) &&
-           spyi_same_words(a + end, b + end, sizeof at->geometry - end);
+           spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes);
 }
 
-SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *t, uint64_t grid) {
-    spyi_storage *storage = t->storage;
-    if (!spyi_same_geometry(at, t) || storage->size < at->reach ||
-        ((storage->offset ^ at->storage_offset) & grid) != 0)
-        return false;
+// No vector is larger, nor any other alignment that a launch asks for.
+#define SPYI_MOST_ALIGNED 32u
+
+// The largest power of two that divides an address. Two addresses of one class allow and forbid the same vectors.
+static uint64_t spyi_alignment_class(uint64_t address) {
+    address |= SPYI_MOST_ALIGNED;
+    return address & (~address + 1);
+}
+
+// A kernel with pointers takes any base address of the same class, as long as there is room behind the end for whole vectors.
+// Where a binding was placed for a tensor, offset and grid must be the very ones.
+SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *t, uint64_t grid) {
+    const spyi_storage *storage = t->storage;
+    if (!spyi_same_shape(at, t)) return false;
+    if (at->bound)
+        return t->offset_bytes == at->offset && t->begin_bytes == at->begin && storage->size >= at->reach &&
+               ((storage->offset ^ at->storage_offset) & grid) == 0;
+    return spyi_alignment_class(storage->offset + t->begin_bytes) ==
+               spyi_alignment_class(at->storage_offset + at->begin) &&
+           storage->size - t->begin_bytes >= at->reach - at->begin;
+}
+
+SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
+    const spyi_storage *storage = t->storage;
     at->binding_offset += storage->offset - at->storage_offset;
     at->storage_offset = storage->offset;
-    at->storage = storage;
+    at->storage = t->storage;
     at->serial = t->serial;
+    at->offset = t->offset_bytes;
+    at->reach += t->begin_bytes - at->begin;
+    at->begin = t->begin_bytes;
+    at->end = t->end_bytes;
+}
+
+// The tensor of a leaf that lies in memory of the caller's; NULL: it does not.
+static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
+    const spyi_leaf *leaf = &b->leaves[i];
+    return leaf->source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
+                                                                          : NULL;
+}
+
+// Whether two tensors may share memory.
+static bool spyi_bytes_meet(const spy_tensor *a, const spy_tensor *b) {
+    return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
+}
+
+static bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        const spy_tensor *out = spyi_leaf_tensor(b, values, i);
+        for (uint32_t j = 0; j < b->leaf_count; j++) {
+            const spy_tensor *other = spyi_leaf_tensor(b, values, j);
+            if (j != i && other && spyi_bytes_meet(out, other)) return false;
+        }
+    }
     return true;
 }
 
-// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
-// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
-SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
-    spyi_launch *launch = &plan->launch;
-    const spyi_bound *b = &plan->bound;
-    if (!launch->repeatable || values->thread_count.rank) return false;
-    uint64_t grid = spyi_launch_grid(&plan->function->object.device->base->limits);
+static bool spyi_one_repeats(const spyi_launch *launch, const spyi_bound *b, const spyi_values *values,
+                             uint64_t grid) {
+    if (!launch->repeatable) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
-        const spy_tensor *t = values->items[b->leaves[i].value].tensor;
-        spyi_launch_leaf *at = &launch->leaves[i];
-        if ((launch->key.bindings && t->storage->offset + at->binding_offset < at->storage_offset) ||
-            !spyi_launch_leaf_repeats(at, t, grid))
+        const spy_tensor *t = spyi_leaf_tensor(b, values, i);
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        if (t && ((launch->key.bindings && t->storage->offset + at->binding_offset < at->storage_offset) ||
+                  !spyi_launch_leaf_repeats(at, t, grid)))
             return false;
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
-        for (uint32_t j = 0; j < b->leaf_count; j++)
-            if (j != i && (b->leaves[j].source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(&b->leaves[j])) &&
-                launch->leaves[j].storage == launch->leaves[i].storage)
-                return false;
+    return true;
+}
+
+// Steady loops call again and again with tensors of the same shapes and strides: no size, walk or variant changes then, as
+// long as each address is aligned as it was, there is room for whole vectors, and none is an output and something else at once.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
+    const spyi_bound *b = &plan->bound;
+    uint32_t i = 0;
+    if (values->thread_count.rank || !spyi_outputs_apart(b, values)) return false;
+    uint64_t grid = spyi_launch_grid(&plan->function->object.device->base->limits);
+    while (i < SPYI_GEOMETRIES && plan->launches[i] && !spyi_one_repeats(plan->launches[i], b, values, grid))
+        i++;
+    if (i == SPYI_GEOMETRIES || !plan->launches[i]) return false;
+    spyi_plan_use_launch(plan, i);
+    for (uint32_t k = 0; k < b->leaf_count; k++) {
+        const spy_tensor *t = spyi_leaf_tensor(b, values, k);
+        if (t) spyi_launch_leaf_take(&plan->launch->leaves[k], t);
     }
     return true;
 }

@@ -112,6 +112,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
     spy_status status = spyi_describe(function, args, options, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
+        if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // the calls' own stay
         status = spyi_launch_shape(plan, values, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
@@ -119,7 +120,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
         }
     }
     if (status == SPY_OK) {
-        made = spyi_resolution_make(&plan->bound, values, &plan->launch.shape);
+        made = spyi_resolution_make(&plan->bound, values, &plan->launch->shape);
         if (!made) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");

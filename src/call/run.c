@@ -67,6 +67,7 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
     *variant = NULL;
+    plan->launch = s->launch; // others may have had the device
     spy_status status = spyi_launch_shape(plan, s->values, error);
     if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
@@ -97,14 +98,14 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     s.plan = plan;
     s.bound = &plan->bound;
     s.values = values;
-    s.launch = &plan->launch;
     s.sink = sink;
     s.waits = s.left = s.timing = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
-    spyi_variant *variant = s.launch->repeatable;
     bool repeats = spyi_launch_repeats(plan, values);
     bool several = false; // dispatches
+    s.launch = repeats ? plan->launch : spyi_plan_fresh_launch(plan);
+    spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
     if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)

@@ -30,9 +30,11 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
     free(plan->variants);
     spyi_bound_free(&plan->bound);
-    free(plan->launch.leaves);
-    free(plan->launch.block);
-    free(plan->again); // one block of memory
+    for (uint32_t i = 0; i < SPYI_GEOMETRIES && plan->launches[i]; i++) {
+        free(plan->launches[i]->block);
+        free(plan->launches[i]->again);
+        free(plan->launches[i]);
+    }
     free(plan->key);
     free(plan->redirect);
     free(plan);

@@ -1,4 +1,4 @@
-// What a plan keeps of its running call, or of its last one: shapes and memory. call/ works it out before anything is recorded.
+// What a plan keeps of its running call, and of the last few ones: shapes and memory. call/ works it out before anything is recorded.
 #ifndef SPYI_PLAN_LAUNCH_H
 #define SPYI_PLAN_LAUNCH_H
 
@@ -14,15 +14,17 @@ typedef struct spyi_launch_leaf {
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // bytes of its elements
     uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
-    int64_t strides[SPY_MAX_RANK];         // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];           // per consumed dimension, in elements
-    uint32_t memory_size;                  // bytes of one memory element
-    uint64_t binding_offset;               // in the chunk, when bindings are used
-    uint64_t storage_offset;               // of the storage in the chunk when that was worked out
-    uint8_t geometry[SPYI_GEOMETRY_BYTES]; // of the tensor
-    uint64_t base;                         // memory elements from there to element 0
-    uint64_t first;                        // with pointers: from the lowest element to element 0
-    uint64_t sums_offset;                  // of what teams leave, in its temporary
+    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
+    uint32_t memory_size;          // bytes of one memory element
+    uint64_t binding_offset;       // in the chunk, when bindings are used
+    uint64_t storage_offset;       // of the storage in the chunk when that was worked out
+    uint8_t geometry
+        [SPYI_GEOMETRY_BYTES]; // of the tensor; where `bound` is false only shape and strides are of today
+    bool bound;     // memory is reached through a binding, whose place was worked out for this very offset
+    uint64_t base;  // memory elements from there to element 0
+    uint64_t first; // with pointers: from the lowest element to element 0
+    uint64_t sums_offset; // of what teams leave, in its temporary
 } spyi_launch_leaf;
 
 #define SPYI_MOST_PASSES 16
@@ -56,8 +58,10 @@ typedef struct spyi_launch {
     uint64_t team_groups, sums_bytes;
     int64_t element_strides[SPY_MAX_RANK]; // of the call's own elements along collapsed dimensions
     spyi_storage *sums_storage;            // of the running call
-    spyi_variant *
-        repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
+    // What the last call with this launch ran, when a call that differs in base addresses and numbers alone may run it again;
+    // NULL: nothing is kept here.
+    spyi_variant *repeatable;
+    struct spyi_again *again; // how a call's arguments repeat it, in one block of memory; NULL: not learnt
 } spyi_launch;
 
 #endif // SPYI_PLAN_LAUNCH_H

@@ -82,6 +82,32 @@ static spy_status spyi_cuda_kernel_check(const spy_function *function, const spy
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
+// >>launches
+
+// A launch and its leaves, in one block of memory; NULL: out of memory.
+static spyi_launch *spyi_launch_new(const spyi_bound *bound) {
+    spyi_launch *launch =
+        (spyi_launch *)spyi_calloc(1, sizeof *launch + (bound->leaf_count + 1) * sizeof *launch->leaves);
+    if (launch) launch->leaves = (spyi_launch_leaf *)(void *)(launch + 1);
+    return launch;
+}
+
+SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index) {
+    spyi_launch *launch = plan->launches[index];
+    for (; index > 0; index--) plan->launches[index] = plan->launches[index - 1];
+    plan->launch = plan->launches[0] = launch;
+}
+
+SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan) {
+    uint32_t i = 0;
+    while (i < SPYI_GEOMETRIES - 1 && plan->launches[i] && plan->launches[i]->repeatable) i++;
+    if (!plan->launches[i]) plan->launches[i] = spyi_launch_new(&plan->bound);
+    if (!plan->launches[i]) i--; // out of memory: the one before does as well
+    spyi_plan_use_launch(plan, i);
+    plan->launch->repeatable = NULL;
+    return plan->launch;
+}
+
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
                                     spyi_text *error) {
     uint32_t failed = spyi_failed_allocations();
@@ -120,17 +146,15 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                       SPYI_MOST_MEMORY_LEAVES);
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK)
-        plan->launch.leaves =
-            (spyi_launch_leaf *)spyi_calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
-    if (status == SPY_OK && !plan->launch.leaves) {
+    if (status == SPY_OK) plan->launch = plan->launches[0] = spyi_launch_new(&plan->bound);
+    if (status == SPY_OK && !plan->launch) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
     status = spyi_check_allocations(failed, status, error);
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
-        free(plan->launch.leaves);
+        free(plan->launch);
         free(plan->key);
         free(plan);
         return status;

@@ -27,6 +27,10 @@ struct spyi_variant {
 
 // >>plans: what one signature of a function became
 
+// Launches that a plan keeps: a call that comes again with the shapes, strides and alignments of one of them is that launch with
+// other base addresses. Several, so that layers, tail batches and slices do not push each other out.
+#define SPYI_GEOMETRIES 4
+
 typedef struct spyi_plan spyi_plan;
 struct spyi_plan {
     uint8_t *key;
@@ -37,8 +41,8 @@ struct spyi_plan {
     spy_function *function;
     uint32_t generation; // of the module that it was made from
     spyi_bound bound;
-    spyi_launch launch;       // the running call's, or the last one's
-    struct spyi_again *again; // how its arguments repeat it, in one block of memory; NULL: not learnt
+    spyi_launch *launch;                    // the running call's, or the last one's: one of the next ones
+    spyi_launch *launches[SPYI_GEOMETRIES]; // by use, the last one first; behind the last one made: NULL
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -67,6 +71,11 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
 // The plan of a call, from the cache or built and inserted. May leave the device.
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
+
+// Makes one of the plan's launches the running call's, and the last one used.
+SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
+// Makes a launch the running call's that no call will repeat: an empty one, or else the one that was not used for longest.
+SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan);
 
 #define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
 // Whether the device can run a [CudaKernel]; false: `error` says why not.

@@ -267,7 +267,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
                                     spyi_variant **variant, bool *left, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
-    spyi_variant_key key = plan->launch.key; // the launch is the running call's
+    spyi_variant_key key = plan->launch->key; // the launch is the running call's
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
@@ -277,8 +277,8 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     if (status != SPY_OK) return status;
     if (*variant) return spyi_plan_add_variant(plan, *variant, error);
     if (!stay) { // other calls find the launch as they expect it, and this one does not find theirs
-        plan->launch.pass = 0;
-        plan->launch.finishes = false;
+        plan->launch->pass = 0;
+        plan->launch->finishes = false;
     }
     if (!stay && spyi_call_await(function, plan, &key, size)) {
         *left = true;
