@@ -4418,6 +4418,7 @@ typedef struct spyi_context {
     double compile_timeout_s; // 0: no limit
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
+    spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too
     spy_status error_code;   // first error since the last take
     spyi_text error;         // its text
@@ -6384,17 +6385,35 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 
 // The table that a backend fills. Nothing above it mentions an API, and a backend sees api, base and this file only.
 //
-// Threads: the device layer calls a backend from one thread at a time, with two exceptions that must be free-threaded:
-// create_kernel and destroy_kernel (compile threads). Errors: functions that can fail return a status and append one
-// sentence to `error`, without a prefix; the caller adds function and argument.
+// Threads: the device layer calls a backend from one thread at a time, with three exceptions that must be free-threaded:
+// compile, which needs no device, load and destroy_kernel (compile threads). Errors: functions that can fail return a status
+// and append one sentence to `error`, without a prefix; the caller adds function and argument.
 
 typedef struct spyi_gpu
     spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
-// What kernels are compiled to.
-typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA } spyi_target;
+// What kernels are compiled to. What differs between them is in target.h.
+typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
+
+// What kernels are made for, as data: a kernel's text, and what compile makes of it, depend on this and on no device. Plain
+// bytes without pointers, zeroed before its members are set, so that equal ones have equal bytes.
+typedef struct spyi_profile {
+    spyi_target target;
+    uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; else 0
+    // Of a program, not of a device, whose own are 0: spy_float_mode, spy_debug_info. SPIR-V has them in itself.
+    uint8_t float_mode, debug_info;
+    bool prefers_bindings;    // structured buffers are faster than pointers whatever the size (lavapipe)
+    uint32_t features;        // SPY_FEATURE_*
+    uint32_t max_group_size;  // threads
+    uint32_t max_group_count; // in each dimension
+    uint32_t max_block_bytes; // inline parameters of a dispatch
+    uint32_t max_bindings;    // buffers of a kernel; 0: pointers only
+    uint32_t max_uniforms;    // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniform_bytes;
+    uint64_t bindings_from_bytes; // without prefers_bindings: arrays from this size on use structured buffers
+} spyi_profile;
 
 // Where memory lies.
 typedef enum spyi_memory {
@@ -6439,7 +6458,7 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    // At most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it.
+    // At most profile.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it.
     uint32_t size;
 } spyi_uniform;
 
@@ -6452,19 +6471,19 @@ typedef struct spyi_uniform_place {
 #define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
 #define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
 
+// A kernel: its code, and what a device must know to run it.
 typedef struct spyi_kernel_desc {
-    const char *label;   // debug name
-    const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
+    const char *label; // debug name
+    // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
+    const void *code;
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself.
-    uint8_t float_mode, debug_info;
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
-        block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
+        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
     const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
@@ -6492,21 +6511,15 @@ typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } sp
 #define SPYI_TIME_SLOTS 1024u // for time_mark
 
 typedef struct spyi_limits {
-    spy_device_info info; // what the user sees
-    spyi_target target;
-    uint32_t max_block_bytes;   // inline parameters of a dispatch
-    uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
+    spy_device_info info;       // what the user sees
+    spyi_profile profile;       // what its kernels are made for
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment;           // bytes
     uint64_t max_texels;                // of a typed buffer
     uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
-    uint32_t max_uniforms;              // uniform buffers of a kernel, which count as bindings too
-    uint32_t max_uniform_bytes;
-    uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
-    bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
-    uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
-    bool unified_memory;          // device memory is mapped and cached: no staging
+    uint32_t fill_alignment;            // offset and size of fill (4 on Vulkan)
+    bool unified_memory;                // device memory is mapped and cached: no staging
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
@@ -6524,6 +6537,7 @@ typedef struct spyi_gpu_base {
     const struct spyi_backend *backend;
     spyi_context *ctx;
     spyi_limits limits;
+    const char *compiler; // path of the library that compile is to use, if the user has named one; else NULL
     spyi_gpu_stats stats;
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
@@ -6544,9 +6558,13 @@ struct spyi_backend {
                                  spyi_chunk *chunk, spyi_text *error);
     void (*free_chunk)(spyi_gpu *gpu, spyi_chunk *chunk);
 
-    // Kernels. destroy_kernel: as free_chunk.
-    spy_status (*create_kernel)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                spyi_text *error);
+    // Kernels, in two steps. compile makes of desc->code what can leave the process, for any device of the profile: SPIR-V
+    // words; PTX that ends with a NUL, or a cubin. It appends to `blob`. `compiler`: path of the library that does it; NULL:
+    // the one that is found. `ctx` is for the log, and may be NULL.
+    spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                          const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+    // Makes a kernel of a blob, desc->code. destroy_kernel: as free_chunk.
+    spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
@@ -6619,6 +6637,16 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 // held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
 
+// >>backend/target.h ----------------------------------------------------------------------------------------
+
+// Targets: what kernels are compiled to.
+
+// What a device's profile has of what the user sees.
+SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info);
+// spyi_backend.compile where drivers take the code as it is.
+SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+
 // >>backend/core.c ------------------------------------------------------------------------------------------
 
 // What a backend asks of the device that it serves.
@@ -6647,6 +6675,24 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
     return SPYI_CONTEXT(device)->core->recording_reported(device, function);
 }
 
+// >>backend/target.c ----------------------------------------------------------------------------------------
+
+// What backends of one target share.
+
+SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info) {
+    profile->features = info->features;
+    profile->max_group_size = info->max_group_size;
+    profile->max_group_count = info->max_group_count;
+}
+
+SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations();
+    (void)ctx, (void)compiler, (void)profile;
+    if (desc->code_size > 0) spyi_text_add_n(blob, (const char *)desc->code, desc->code_size);
+    return spyi_check_allocations(failed, SPY_OK, error);
+}
+
 // >>backend/null/null.h -------------------------------------------------------------------------------------
 
 // The null backend: a device without a GPU, for tests. It writes down all work in a list that a test reads,
@@ -6673,8 +6719,8 @@ typedef struct spyi_null_desc {
     uint64_t max_binding_bytes; // 1 GiB
     uint32_t texel_alignment;   // 64
     uint64_t max_texels;        // 64 Mi
-    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
-    uint32_t max_uniforms;      // 12
+    bool no_texels;        // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
+    uint32_t max_uniforms; // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
@@ -6689,7 +6735,7 @@ typedef struct spyi_null_desc {
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
-    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as create_kernel.
+    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as load.
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
     spyi_text *report; // the test's own text for broken rules, which outlives the device
@@ -6755,7 +6801,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
-    SPYI_NULL_STEP_KERNEL,   // create_kernel
+    SPYI_NULL_STEP_KERNEL,   // load
     SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
@@ -6815,7 +6861,7 @@ typedef struct spyi_null_gpu {
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // ticks
     uint32_t label_depth;            // pushed and not popped
-    int time_state; // 0: never begun, 1: begun, 2: ended
+    int time_state;                  // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
     void *user_data;
@@ -7055,8 +7101,8 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 
 // >>kernels
 
-static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                          spyi_text *error) {
+static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                 spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const spyi_limits *limits = &n->base.limits;
     spyi_null_kernel *k;
@@ -7065,18 +7111,18 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     *kernel = NULL;
     if (status != SPY_OK) return status;
     if (!desc->code || desc->code_size == 0 || !desc->entry)
-        return spyi_null_broken(n, error, "create_kernel: there is no code or no entry");
+        return spyi_null_broken(n, error, "load: there is no code or no entry");
     if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
-        return spyi_null_broken(n, error, "create_kernel: %u threads are not a group of 1 to %u",
-                                desc->group_size, limits->info.max_group_size);
-    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
-        desc->uniform_count > limits->max_uniforms)
-        return spyi_null_broken(
-            n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
-            desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
-            limits->max_uniforms);
+        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", desc->group_size,
+                                limits->info.max_group_size);
+    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
+        desc->uniform_count > limits->profile.max_uniforms)
+        return spyi_null_broken(n, error,
+                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+                                desc->binding_count + desc->uniform_count, limits->profile.max_bindings,
+                                desc->uniform_count, limits->profile.max_uniforms);
     if (desc->binding_count > SPYI_MOST_SLOTS)
-        return spyi_null_broken(n, error, "create_kernel: %u bindings are more than SPYI_MOST_SLOTS",
+        return spyi_null_broken(n, error, "load: %u bindings are more than SPYI_MOST_SLOTS",
                                 desc->binding_count);
     for (i = 0; i < desc->binding_count && desc->slots; i++) {
         const spyi_slot *s = &desc->slots[i];
@@ -7084,14 +7130,13 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
         bool texels = s->kind != SPYI_SLOT_BUFFER;
         if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
             (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
-            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i,
-                                    s->count);
+            return spyi_null_broken(n, error, "load: slot %u: %u elements, or its format", i, s->count);
     }
-    if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
-        return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
-                                desc->block_size, limits->max_block_bytes);
+    if (desc->block_size > limits->profile.max_block_bytes && !desc->block_by_address)
+        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u",
+                                desc->block_size, limits->profile.max_block_bytes);
     if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
-        return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
     if (n->on_kernel) {
         status = n->on_kernel(desc, n->on_kernel_data, error);
         if (status != SPY_OK) return status;
@@ -7229,7 +7274,8 @@ static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text
 }
 
 static spy_status spyi_null_begin(spyi_null_gpu *n, spyi_text *error) {
-    spy_status status = n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
+    spy_status status =
+        n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
     if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
     return status;
 }
@@ -7257,10 +7303,11 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || (u->size == 0 && limits->target == SPYI_TARGET_SPIRV) ||
-            u->size > limits->max_uniform_bytes)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
-                                    k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
+        if (!u->data || (u->size == 0 && limits->profile.target == SPYI_TARGET_SPIRV) ||
+            u->size > limits->profile.max_uniform_bytes)
+            return spyi_null_broken(n, error,
+                                    "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
     }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
@@ -7553,11 +7600,13 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
                                   SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
     spy_device_info *info = &limits->info;
+    spyi_profile *profile = &limits->profile;
     uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
-    limits->target = d->target;
-    limits->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
-    limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
+    profile->target = d->target;
+    profile->arch = d->target == SPYI_TARGET_CUDA ? 90 : 0;
+    profile->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
+    profile->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
     limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
@@ -7566,11 +7615,11 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
         for (columns = 0; columns < 4; columns++)
             if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
-    limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
-    limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
+    profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
+    profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
-    limits->prefers_bindings = d->prefers_bindings;
-    limits->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
+    profile->prefers_bindings = d->prefers_bindings;
+    profile->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
     limits->unified_memory = d->unified_memory;
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
@@ -7581,11 +7630,12 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
-    info->max_inline_block_bytes = limits->max_block_bytes;
+    info->max_inline_block_bytes = profile->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
     info->max_binding_bytes = limits->max_binding_bytes;
     info->timestamp_period_ns = d->timestamp_period_ns > 0 ? d->timestamp_period_ns : 1;
     if (!(info->features & SPY_FEATURE_TIMESTAMPS)) info->timestamp_period_ns = 0;
+    spyi_profile_of_info(profile, info);
 }
 
 static size_t spyi_null_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -7664,7 +7714,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_destroy,
                                                      spyi_null_allocate_chunk,
                                                      spyi_null_free_chunk,
-                                                     spyi_null_create_kernel,
+                                                     spyi_compile_as_is,
+                                                     spyi_null_load,
                                                      spyi_null_destroy_kernel,
                                                      spyi_null_dispatch,
                                                      spyi_null_copy,
@@ -8215,10 +8266,11 @@ SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function);
 SPYI_FN void spyi_device_free(spy_device *device); // the last part of its release
 
 // >>build.c
-// The backend's create_kernel, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
+// The backend's compile and load, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
 // the thread goes on. `what` is for messages. Free-threaded.
-SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
-                                     spyi_kernel **kernel, spyi_text *error);
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
+                                     spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
 // When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
 // spyi_device_free() when it is.
@@ -13206,7 +13258,8 @@ struct spyi_build {
     spy_status status;
     spyi_text error, log;
     uint32_t failed; // allocations
-    // The task: the desc with NULL for its pointers, then what they lead to.
+    // The task: the profile, the desc with NULL for its pointers, then what they lead to.
+    spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
     size_t size;
     char *bytes;
@@ -13223,7 +13276,7 @@ static void spyi_build_add(spyi_build *b, const void *data, size_t size, const v
     if (data) b->size += spyi_align(size, 16);
 }
 
-static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
+static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const spyi_kernel_desc *desc) {
     const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
                *head;
     spyi_kernel_desc plain;
@@ -13234,6 +13287,8 @@ static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
     plain.params = NULL;
     plain.uniform_places = NULL;
     b->size = 0;
+    b->profile = *profile;
+    spyi_build_add(b, profile, sizeof *profile, &head);
     spyi_build_add(b, &plain, sizeof plain, &head);
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
@@ -13257,14 +13312,15 @@ static void spyi_build_free(spyi_build *b) {
     free(b);
 }
 
-static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *desc) {
+static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profile,
+                                  const spyi_kernel_desc *desc) {
     spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
     if (!b) return NULL;
     b->device = device;
-    spyi_build_add_all(b, desc); // measures
+    spyi_build_add_all(b, profile, desc); // measures
     b->bytes = (char *)spyi_calloc(1, b->size);
     if (b->bytes) {
-        spyi_build_add_all(b, desc);
+        spyi_build_add_all(b, profile, desc);
         return b;
     }
     free(b);
@@ -13275,8 +13331,15 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *de
 
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
+    spyi_text blob = { NULL, 0, 0 };
+    spyi_kernel_desc desc = b->desc; // of the blob
     uint32_t failed = spyi_failed_allocations();
-    b->status = device->backend->create_kernel(device->gpu, &b->desc, &b->kernel, &b->error);
+    b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc, &blob,
+                                         &b->error);
+    desc.code = blob.data;
+    desc.code_size = blob.size;
+    if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
+    spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
 
@@ -13333,10 +13396,11 @@ static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
     return done;
 }
 
-SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
-                                     spyi_kernel **kernel, spyi_text *error) {
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
+                                     spyi_text *error) {
     spyi_long_wait wait;
-    spyi_build *b = spyi_build_new(device, desc);
+    spyi_build *b = spyi_build_new(device, profile, desc);
     *kernel = NULL;
     if (!b) {
         spyi_text_add(error, "out of host memory");
@@ -15758,7 +15822,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
     { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
 #endif
 
-// With the thread's last error, the only mutable global of the library: under the global lock.
+// With the thread's last error, the only mutable global of this part of the library: under the global lock.
 static spyi_sl_library spyi_sl_the_library;
 
 // Open `path` and fill the table. On failure one line about it goes to `tried`, and the table is as before.
@@ -23933,7 +23997,7 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     compiler.library_path = desc->slang_library;
     compiler.include_paths = desc->include_paths;
     compiler.include_path_count = desc->include_path_count;
-    compiler.target = device->base->limits.target;
+    compiler.target = device->base->limits.profile.target;
     compiler.print = desc->enable_print;
     compiler.bounds_record = bounds_record;
     compiler.files = desc->files;
@@ -25629,7 +25693,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (limits->max_bindings == 0)
+    else if (limits->profile.max_bindings == 0)
         spyi_text_add(
             error,
             "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
@@ -28688,9 +28752,9 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
 SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
 // Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
-SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits);
+SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
@@ -29505,15 +29569,15 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     return bound->rank > 0;
 }
 
-SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank) {
     const uint32_t *threads = bound->options.threads;
     if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
-    return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+    return profile->max_group_size < 256 ? profile->max_group_size : 256;
 }
 
-SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits) {
-    return limits->info.max_group_count < 65535 ? limits->info.max_group_count : 65535;
+SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
+    return profile->max_group_count < 65535 ? profile->max_group_count : 65535;
 }
 
 // >>coordinates
@@ -30584,7 +30648,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "spyi_called" : spelling);
-    out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
+    out->block_by_address = out->block_size > function->object.device->base->limits.profile.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->path->block_is_global)
@@ -30618,7 +30682,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
     // slangpy_atomic.slang: the device adds floats by itself.
     if (s->bound->names_library &&
-        (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+        (function->object.device->base->limits.profile.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
@@ -30648,14 +30712,14 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
-    s.path = spyi_path_of(device->base->limits.target);
+    s.path = spyi_path_of(device->base->limits.profile.target);
     s.out = out;
-    s.max_groups = spyi_most_rows(&device->base->limits);
+    s.max_groups = spyi_most_rows(&device->base->limits.profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(bound, &device->base->limits, key->team ? 1 : key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits.profile, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
@@ -30734,7 +30798,7 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
-    for (uint32_t i = 0; limits->target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
+    for (uint32_t i = 0; limits->profile.target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
         spyi_text_add(error,
@@ -30745,7 +30809,7 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
         status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
-    uint32_t most = limits->max_block_bytes;
+    uint32_t most = limits->profile.max_block_bytes;
     if (status == SPY_OK && out->block_size > most) {
         spyi_text_add(error,
                       "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
@@ -31430,17 +31494,17 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     size_t size = 0;
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
-    if (feeds->binding_count + feeds->uniform_count > limits->max_bindings ||
-        feeds->uniform_count > limits->max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+    if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
+        feeds->uniform_count > limits->profile.max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
-                      feeds->binding_count, feeds->uniform_count, limits->max_bindings);
+                      feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        if (spyi_uniform_bytes(f, i) > limits->max_uniform_bytes) {
+        if (spyi_uniform_bytes(f, i) > limits->profile.max_uniform_bytes) {
             spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
-                          spyi_uniform_bytes(f, i), limits->max_uniform_bytes);
+                          spyi_uniform_bytes(f, i), limits->profile.max_uniform_bytes);
             return SPY_ERROR_UNSUPPORTED;
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
@@ -31864,7 +31928,7 @@ SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const voi
 
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
     const spyi_limits *limits = &function->object.device->base->limits;
-    if (limits->target == SPYI_TARGET_CUDA) return true;
+    if (limits->profile.target == SPYI_TARGET_CUDA) return true;
     spyi_text_add(
         error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
         limits->info.name, limits->info.backend);
@@ -32050,7 +32114,7 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(spyi_text_str(&path), source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
+        bool spirv = device->base->limits.profile.target == SPYI_TARGET_SPIRV;
         size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
         spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
         good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
@@ -32218,6 +32282,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
+        spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
@@ -32225,8 +32290,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code_size = code.size;
         desc.entry = entry;
         desc.prelude_size = code.prelude_size;
-        desc.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
-        desc.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
+        profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
+        profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
         spyi_kernel_sizes(plan, &own, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;
@@ -32234,7 +32299,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status = spyi_build_kernel(device, &desc, spyi_text_str(&step), &variant->kernel, error);
+        status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);
@@ -32734,8 +32799,8 @@ static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n
 // How many threads a team has, and how many parts a sum.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
-    uint32_t group = spyi_group_size(b, limits, 1), team, side;
-    bool cpu = limits->prefers_bindings;
+    uint32_t group = spyi_group_size(b, &limits->profile, 1), team, side;
+    bool cpu = limits->profile.prefers_bindings;
     uint64_t sums = 1, each = 1;
     launch->key.inner = 0;
     for (uint32_t d = 0; d < launch->shape.rank; d++) {
@@ -32899,7 +32964,7 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
 // whatever does not lie like them is read element by element.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
                           bool crosses) {
-    int64_t from = limits->prefers_bindings
+    int64_t from = limits->profile.prefers_bindings
                        ? 2 * SPYI_LANES
                        : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
     if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
@@ -32918,7 +32983,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
-        if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
+        if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
         bytes += at->memory_size;
         row = row && linear;
         if (largest < at->memory_size / leaf->type->columns) largest = at->memory_size / leaf->type->columns;
@@ -32931,7 +32996,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
                 (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
-    if (row && largest > spyi_path_of(limits->target)->wide_scalar) return;
+    if (row && largest > spyi_path_of(limits->profile.target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     launch->key.crosses = crosses;
@@ -32947,7 +33012,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
 // Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
-    if (!spyi_path_of(limits->target)->packs_words) return SPYI_LANES;
+    if (!spyi_path_of(limits->profile.target)->packs_words) return SPYI_LANES;
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
             launch->leaves[i].memory_size < smallest)
@@ -32960,7 +33025,7 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
     if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
-        limits->prefers_bindings)
+        limits->profile.prefers_bindings)
         return;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!spyi_is_walked(b, launch, i) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
@@ -33033,9 +33098,10 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
         if (bytes / leaf->memory_size >= ((uint64_t)1 << 31)) launch->key.index64 = 1;
         memory_leaves++;
     }
-    if (launch->key.index64 || memory_leaves > limits->max_bindings) return;
+    if (launch->key.index64 || memory_leaves > limits->profile.max_bindings) return;
     bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;
-    if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
+    if (pointers && !limits->profile.prefers_bindings && largest < limits->profile.bindings_from_bytes)
+        return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
         if (spyi_is_walked(b, launch, i))
             placed = spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i));
@@ -33050,7 +33116,7 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
-    uint64_t total = 1, most = spyi_most_rows(limits);
+    uint64_t total = 1, most = spyi_most_rows(&limits->profile);
     bool none = false, wraps = false; // numbers of threads and groups are 32 bits in kernels
     for (int i = 0; i < 3; i++) {
         uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
@@ -33095,7 +33161,7 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
 
 // Groups of a pass that sums gradients; more than the device takes in one dimension are folded.
 static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launch, spyi_text *error) {
-    uint64_t most = spyi_most_rows(limits), groups = launch->team_groups;
+    uint64_t most = spyi_most_rows(&limits->profile), groups = launch->team_groups;
     if (groups > most * most) {
         spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
         return SPY_ERROR_OUT_OF_RANGE;
@@ -33113,7 +33179,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
-        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+        (int64_t)spyi_group_size(b, &limits->profile, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;
     for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
@@ -36552,7 +36618,7 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
     uint64_t bounds_record = 0;
     device->base = (spyi_gpu_base *)device->gpu;
     if (desc->check_bounds) status = spyi_bounds_create(device, &bounds_record, error);
-    device->types = spyi_types_create(device->base->limits.target);
+    device->types = spyi_types_create(device->base->limits.profile.target);
     if (device->types) device->compiler = spyi_compiler_for(device, desc, bounds_record);
     device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
     if (status != SPY_OK) return status;

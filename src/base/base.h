@@ -269,6 +269,7 @@ typedef struct spyi_context {
     double compile_timeout_s; // 0: no limit
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
+    spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too
     spy_status error_code;   // first error since the last take
     spyi_text error;         // its text

@@ -113,9 +113,9 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
 SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
 // Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
-SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits);
+SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);

@@ -94,7 +94,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (limits->max_bindings == 0)
+    else if (limits->profile.max_bindings == 0)
         spyi_text_add(
             error,
             "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
