@@ -4446,7 +4446,8 @@ SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
                        bool finished);                   // tells desc.progress and desc.blocking
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
 // What this thread would tell the log is added to `lines` instead, for spyi_tell_log() on another thread; NULL: told again.
-SPYI_FN void spyi_keep_log(spyi_text *lines);
+// Returns what was given before.
+SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // tells what was kept, and empties `lines`
 SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // desc.allocator, not malloc()
 
@@ -5895,8 +5896,10 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     spyi_text_free(&text);
 }
 
-void spyi_keep_log(spyi_text *lines) {
+spyi_text *spyi_keep_log(spyi_text *lines) {
+    spyi_text *before = spyi_kept_log;
     spyi_kept_log = lines;
+    return before;
 }
 
 void spyi_tell_log(spyi_context *ctx, spyi_text *lines) {

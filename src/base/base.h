@@ -297,7 +297,8 @@ SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
                        bool finished);                   // tells desc.progress and desc.blocking
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
 // What this thread would tell the log is added to `lines` instead, for spyi_tell_log() on another thread; NULL: told again.
-SPYI_FN void spyi_keep_log(spyi_text *lines);
+// Returns what was given before.
+SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // tells what was kept, and empties `lines`
 SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // desc.allocator, not malloc()
 

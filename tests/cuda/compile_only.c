@@ -3,9 +3,10 @@
 // gpu_desc() the null backend with CUDA's limits, and lets failed checks pass: no kernel runs, so no value is right.
 //
 // Each kernel is compiled for compute capability 7.5, 9.0 and the newest that NVRTC knows, by two threads. The last line says
-// how many did not compile; how many took Slang's own prelude is said before.
+// how many did not compile; how many took Slang's own prelude is said before. What has been compiled is kept (blobs.h).
 #define _GNU_SOURCE
 #include "spy_test.h"
+#include "blobs.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -69,7 +70,7 @@ static void compile_one(const kernel *k, int arch) {
     spyi_text code = { NULL, 0, 0 }, error = { NULL, 0, 0 };
     spyi_profile profile = k->profile;
     profile.arch = (uint32_t)arch;
-    spy_status status = spy_cuda_backend()->compile(&context, NULL, &profile, &k->desc, &code, &error);
+    spy_status status = blobs_of(spy_cuda_backend())->compile(&context, NULL, &profile, &k->desc, &code, &error);
     spyi_mutex_lock(&lock);
     compiled++;
     if (status != SPY_OK) {
@@ -167,6 +168,7 @@ static void finish(void) {
     for (int i = 0; i < THREADS; i++) spyi_thread_join(&threads[i]);
     printf("%u kernels, %u compilations by NVRTC %d.%d for sm_%d, %d, %d; %u with Slang's own prelude\n", kernel_count, compiled,
            nvrtc.major, nvrtc.minor, archs[0], archs[1], archs[2], fallbacks);
+    if (blobs.folder[0]) printf("%d of them kept in %s\n", spyi_atomic_load(&blobs.hits), blobs.folder);
     printf("%u passed, %u failed\n", compiled - failed, failed);
     fflush(NULL);
     _exit(failed || compiled == 0 ? 1 : 0);
@@ -184,6 +186,7 @@ static void start(void) {
         fflush(NULL);
         _exit(1);
     }
+    blobs_of(spy_cuda_backend()); // its folder, before there are threads
     archs[0] = 75;
     archs[1] = 90;
     for (int i = 0; i < nvrtc.arch_count; i++)
