@@ -6642,7 +6642,39 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
 
 // >>backend/target.h ----------------------------------------------------------------------------------------
 
-// Targets: what kernels are compiled to.
+// Targets: what kernels are compiled to. What one target does otherwise than another is a column of one table, and what must read
+// or mend a target's own code is in compiler/target_*.c, behind a table of its own (compiler/target.h).
+
+typedef struct spyi_rules {
+    // The code that Slang makes.
+    const char *suffix; // of files that it is written to
+    bool is_text;       // begins with the compiler's own prelude and ends with a NUL
+    // Types in memory.
+    const char *boolean; // what bare bools are
+    uint8_t bool_size;   // ... and their bytes
+    bool
+        aligns_vectors; // of two and of four lie on their whole size (16 at most); halves of three and four are two pairs
+    bool
+        pads_structs; // structs and elements of arrays fill whole multiples of their alignment, also the last one, and inside others
+    // What kernels load and store.
+    bool
+        block_is_global; // the block is a constant of the program (push constants); else an argument of the entry point
+    bool splits_vectors; // vectors of 3 and 4 64-bit scalars go scalar by scalar
+    bool packs_words;    // small scalars of wide variants go 16 bytes at a time, as uint4
+    uint8_t
+        wide_scalar; // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
+    // Parameters.
+    bool
+        by_address; // no bindings: buffers are addresses and counts, uniform buffers addresses, in what is around them
+    bool typed_buffers;  // Buffer<T>
+    bool unsized_arrays; // T[]
+    bool tensor_views;   // TensorView<T>, and [CudaKernel] functions, which have them
+    bool entry_arrays;   // an entry point takes arrays of buffers as its own parameters
+} spyi_rules;
+
+SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
+
+// >>for backends
 
 // What a device's profile has of what the user sees.
 SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info);
@@ -6680,7 +6712,24 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
 
 // >>backend/target.c ----------------------------------------------------------------------------------------
 
-// What backends of one target share.
+// The table of targets, and what backends of one target share.
+
+// clang-format off
+static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
+    // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half of
+    // 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point parameter would
+    // first be copied whole.
+    //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed unsized views arrays
+    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  false, false, true },
+    // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes two accesses
+    // of it. Four doubles a thread are two accesses, each over every second half of the lines. For typed buffers Slang has no code.
+    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,  true,  false },
+};
+// clang-format on
+
+SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target) {
+    return &spyi_target_rules[target];
+}
 
 SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info) {
     profile->features = info->features;
@@ -7306,7 +7355,7 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || (u->size == 0 && limits->profile.target == SPYI_TARGET_SPIRV) ||
+        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
             u->size > limits->profile.max_uniform_bytes)
             return spyi_null_broken(n, error,
                                     "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
@@ -7607,7 +7656,6 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
     profile->target = d->target;
-    profile->arch = d->target == SPYI_TARGET_CUDA ? 90 : 0;
     profile->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
     profile->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
@@ -7875,7 +7923,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN spyi_target spyi_types_target(const spyi_types *types);
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of its target
 
 // Threads: any (one lock inside). Never NULL for valid arguments.
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
@@ -8359,7 +8407,7 @@ typedef struct spyi_type_node {
 } spyi_type_node;
 
 struct spyi_types {
-    spyi_target target;
+    const spyi_rules *rules;
     spyi_mutex lock;
     uint32_t next_id;
     spyi_type_node *buckets[SPYI_TYPE_BUCKETS];
@@ -8376,8 +8424,7 @@ static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    if (scalar == SPY_BOOL && types->target == SPYI_TARGET_SPIRV) return 4;
-    return spyi_scalar_size(scalar);
+    return scalar == SPY_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
 // CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
@@ -8388,7 +8435,7 @@ static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, u
     size_t one = spyi_type_device_scalar(types, scalar);
     *size = one * columns;
     *align = one;
-    if (types->target != SPYI_TARGET_CUDA) return;
+    if (!types->rules->aligns_vectors) return;
     if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
     if (scalar == SPY_FLOAT16 && columns >= 3) {
         *size = 8;
@@ -8470,7 +8517,7 @@ spyi_types *spyi_types_create(spyi_target target) {
     uint32_t failed = spyi_failed_allocations();
     spyi_types *types = (spyi_types *)spyi_calloc(1, sizeof *types);
     if (!types) return NULL;
-    types->target = target;
+    types->rules = spyi_rules_of(target);
     spyi_mutex_init(&types->lock);
     spyi_type none = spyi_type_blank(SPYI_TYPE_VOID);
     none.name = spyi_strdup("void");
@@ -8509,8 +8556,8 @@ void spyi_types_destroy(spyi_types *types) {
     free(types);
 }
 
-spyi_target spyi_types_target(const spyi_types *types) {
-    return types->target;
+const spyi_rules *spyi_types_rules(const spyi_types *types) {
+    return types->rules;
 }
 
 const spyi_type *spyi_type_void(spyi_types *types) {
@@ -8588,7 +8635,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     t.host_align = element->host_align;
     // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
     t.device_size = device_stride * (size_t)(count - 1) +
-                    (types->target == SPYI_TARGET_SPIRV ? element->device_size : device_stride);
+                    (types->rules->pads_structs ? device_stride : element->device_size);
     t.device_align = element->device_align;
     t.same_layout = element->same_layout && host_stride == device_stride;
     return spyi_type_intern(types, &t);
@@ -25165,8 +25212,8 @@ struct spyi_value_kind {
 // parameter.c
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// What such a parameter takes, for messages; NULL: it is none.
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
+// What such a parameter takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
 // whole.c and whole_fill.c
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
@@ -25639,9 +25686,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    bool spirv = spyi_types_target(types) == SPYI_TARGET_SPIRV;
-    if (!good || (family->texels && !spirv) || (family->one && spirv)) return false;
-    leaf->binds = spirv;
+    const spyi_rules *rules = spyi_types_rules(types);
+    if (!good || (family->texels && !rules->typed_buffers) || (family->one && !rules->by_address))
+        return false;
+    leaf->binds = !rules->by_address;
     leaf->field_size = leaf->binds ? 0 : family->one ? 8 : 16;
     leaf->field_align = 8;
     leaf->reads = true;
@@ -25750,7 +25798,7 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
-                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
+                  spyi_kind_takes(leaf->type, NULL));
     return false;
 }
 
@@ -25793,7 +25841,7 @@ static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf
     spyi_split_type(leaf->type->name, &parts);
     bool diff = strcmp(parts.base, "DiffTensorView") == 0;
     leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
-    bool good = spyi_types_target(types) == SPYI_TARGET_CUDA && leaf->element &&
+    bool good = spyi_types_rules(types)->tensor_views && leaf->element &&
                 spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good) return false;
@@ -26177,7 +26225,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
     if (spyi_type_is_unsized(type))
         return "; it takes a struct of tensors, as many as there are to be elements";
@@ -26187,7 +26235,7 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     const char *takes =
         spyi_pointer_kind_of(parts.base) ? "; it takes a tensor, or an address as uint64"
         : spyi_view_kind_of(parts.base)
-            ? target == SPYI_TARGET_CUDA
+            ? rules && rules->tensor_views
                   ? "; it takes a tensor of exactly these elements, or of their scalars"
                   : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
         : spyi_is_typed_buffer(parts.base)
@@ -27330,7 +27378,7 @@ SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) {
-        const char *takes = spyi_kind_takes(leaf->type, spyi_types_target(a->types));
+        const char *takes = spyi_kind_takes(leaf->type, spyi_types_rules(a->types));
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
@@ -27646,7 +27694,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         return spyi_bind_value(a, index + 1, type, name, path, in, out, node_out);
     }
     if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
-        if (spyi_type_is_unsized(type) && spyi_types_target(a->types) != SPYI_TARGET_CUDA)
+        if (spyi_type_is_unsized(type) && !spyi_types_rules(a->types)->unsized_arrays)
             return spyi_no(a, SPY_ERROR_UNSUPPORTED, "'%s': %s cannot be given%s", path, type->display,
                            SPYI_UNSIZED_REFUSED);
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
@@ -27657,7 +27705,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
-        const char *takes = spyi_kind_takes(type, spyi_types_target(a->types));
+        const char *takes = spyi_kind_takes(type, spyi_types_rules(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
                              : takes                      ? takes
@@ -27972,7 +28020,7 @@ enum { SPYI_VIEW_FORMS = 8 };
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element &&
-           !spyi_type_is_pair(type) && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
+           !spyi_type_is_pair(type) && !spyi_kind_takes(type, NULL);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -28666,18 +28714,6 @@ typedef enum spyi_walk_kind {
 
 #define SPYI_WHOLE_TEAM 255u
 
-// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
-typedef struct spyi_path {
-    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
-    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
-    bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
-    uint8_t wide_scalar;  // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
-    bool pads_structs;    // a struct fills whole multiples of its alignment, also inside another one
-    const char *boolean;  // what bare bools lie in memory as
-} spyi_path;
-
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
-
 // Scalars of a vector in wide variants.
 #define SPYI_LANES 4u
 
@@ -28775,7 +28811,7 @@ SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
-    const spyi_path *path;
+    const spyi_rules *rules;
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -28951,7 +28987,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) 
 }
 
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
-    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
+    return s->rules->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
            spyi_scalar_size(type->scalar) == 8;
 }
 
@@ -28968,7 +29004,7 @@ SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
-    bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
+    bool packs = s->rules->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
     return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
 }
 
@@ -29076,7 +29112,7 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
         return;
     }
     size_t size = leaf->field_size;
-    if (s->path->pads_structs) size = spyi_align(size, leaf->field_align);
+    if (s->rules->pads_structs) size = spyi_align(size, leaf->field_align);
     spyi_add_field(s, SPYI_PACK_KIND, 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
                    s->names[i]);
     spyi_text_free(&type);
@@ -29148,21 +29184,6 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // One leaf in a kernel: where its elements lie, and how they are loaded and stored.
 
-// >>targets
-
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
-    static const spyi_path paths[] = {
-        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
-        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
-        // parameter would first be copied whole.
-        { true, true, false, 8, false, "uint" },
-        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
-        // two accesses of it. Four doubles a thread are two accesses, each over every second half of the lines.
-        { false, false, true, 4, true, "uint8_t" },
-    };
-    return &paths[target];
-}
-
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
     spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
@@ -29172,8 +29193,8 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
-    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->rules->boolean);
+    else spyi_text_add(out, "%s%u", s->rules->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
@@ -30654,10 +30675,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     out->block_by_address = out->block_size > function->object.device->base->limits.profile.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
-    if (out->block_size && !out->block_by_address && s->path->block_is_global)
+    if (out->block_size && !out->block_by_address && s->rules->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
     spyi_emit_entry_head(s, &kernel);
-    if (out->block_size && (out->block_by_address || !s->path->block_is_global))
+    if (out->block_size && (out->block_by_address || !s->rules->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
@@ -30715,7 +30736,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
-    s.path = spyi_path_of(device->base->limits.profile.target);
+    s.rules = spyi_rules_of(device->base->limits.profile.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits.profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
@@ -30801,7 +30822,8 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
-    for (uint32_t i = 0; limits->profile.target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
+    bool arrays = spyi_rules_of(limits->profile.target)->entry_arrays;
+    for (uint32_t i = 0; !arrays && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
         spyi_text_add(error,
@@ -31931,7 +31953,7 @@ SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const voi
 
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
     const spyi_limits *limits = &function->object.device->base->limits;
-    if (limits->profile.target == SPYI_TARGET_CUDA) return true;
+    if (spyi_rules_of(limits->profile.target)->tensor_views) return true;
     spyi_text_add(
         error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
         limits->info.name, limits->info.backend);
@@ -32117,11 +32139,11 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(spyi_text_str(&path), source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        bool spirv = device->base->limits.profile.target == SPYI_TARGET_SPIRV;
-        size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
-        spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
+        const spyi_rules *rules = spyi_rules_of(device->base->limits.profile.target);
+        size_t text = rules->is_text ? code->prelude_size : 0; // without the compiler's prelude, and the NUL
+        spyi_text_add(&path, "%s/%s.%s", directory, name, rules->suffix);
         good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
-                               code->size - text - !spirv);
+                               code->size - text - rules->is_text);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -32999,7 +33021,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
                 (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
-    if (row && largest > spyi_path_of(limits->profile.target)->wide_scalar) return;
+    if (row && largest > spyi_rules_of(limits->profile.target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     launch->key.crosses = crosses;
@@ -33015,7 +33037,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
 // Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
-    if (!spyi_path_of(limits->profile.target)->packs_words) return SPYI_LANES;
+    if (!spyi_rules_of(limits->profile.target)->packs_words) return SPYI_LANES;
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
             launch->leaves[i].memory_size < smallest)

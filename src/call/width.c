@@ -59,7 +59,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
                 (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
-    if (row && largest > spyi_path_of(limits->profile.target)->wide_scalar) return;
+    if (row && largest > spyi_rules_of(limits->profile.target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     launch->key.crosses = crosses;
@@ -75,7 +75,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
 // Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
-    if (!spyi_path_of(limits->profile.target)->packs_words) return SPYI_LANES;
+    if (!spyi_rules_of(limits->profile.target)->packs_words) return SPYI_LANES;
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
             launch->leaves[i].memory_size < smallest)

@@ -24,18 +24,6 @@ typedef enum spyi_walk_kind {
 
 #define SPYI_WHOLE_TEAM 255u
 
-// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
-typedef struct spyi_path {
-    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
-    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
-    bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
-    uint8_t wide_scalar;  // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
-    bool pads_structs;    // a struct fills whole multiples of its alignment, also inside another one
-    const char *boolean;  // what bare bools lie in memory as
-} spyi_path;
-
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
-
 // Scalars of a vector in wide variants.
 #define SPYI_LANES 4u
 

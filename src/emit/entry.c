@@ -49,7 +49,8 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
-    for (uint32_t i = 0; limits->profile.target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
+    bool arrays = spyi_rules_of(limits->profile.target)->entry_arrays;
+    for (uint32_t i = 0; !arrays && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
         spyi_text_add(error,

@@ -110,10 +110,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     out->block_by_address = out->block_size > function->object.device->base->limits.profile.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
-    if (out->block_size && !out->block_by_address && s->path->block_is_global)
+    if (out->block_size && !out->block_by_address && s->rules->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
     spyi_emit_entry_head(s, &kernel);
-    if (out->block_size && (out->block_by_address || !s->path->block_is_global))
+    if (out->block_size && (out->block_by_address || !s->rules->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
@@ -171,7 +171,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
-    s.path = spyi_path_of(device->base->limits.profile.target);
+    s.rules = spyi_rules_of(device->base->limits.profile.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits.profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);

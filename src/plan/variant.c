@@ -30,11 +30,11 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(spyi_text_str(&path), source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        bool spirv = device->base->limits.profile.target == SPYI_TARGET_SPIRV;
-        size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
-        spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
+        const spyi_rules *rules = spyi_rules_of(device->base->limits.profile.target);
+        size_t text = rules->is_text ? code->prelude_size : 0; // without the compiler's prelude, and the NUL
+        spyi_text_add(&path, "%s/%s.%s", directory, name, rules->suffix);
         good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
-                               code->size - text - !spirv);
+                               code->size - text - rules->is_text);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));

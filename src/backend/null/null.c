@@ -482,7 +482,7 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || (u->size == 0 && limits->profile.target == SPYI_TARGET_SPIRV) ||
+        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
             u->size > limits->profile.max_uniform_bytes)
             return spyi_null_broken(n, error,
                                     "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
@@ -783,7 +783,6 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
     profile->target = d->target;
-    profile->arch = d->target == SPYI_TARGET_CUDA ? 90 : 0;
     profile->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
     profile->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
