@@ -14688,7 +14688,7 @@ typedef struct spyi_inputs {
     spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
     uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
-    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // SPYI_TARGET_CUDA
+    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
@@ -15281,10 +15281,13 @@ typedef struct spyi_sl_stored {
     size_t size;
 } spyi_sl_stored;
 
+typedef struct spyi_code_target spyi_code_target; // target.h
+
 struct spyi_compiler {
     spyi_context *ctx;
     spyi_types *types;
-    spyi_target target;
+    const spyi_rules *rules; // the target's
+    const spyi_code_target *target;
     char *library_path;
     char **include_paths;
     size_t include_path_count;
@@ -15402,8 +15405,7 @@ SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 enum { SPYI_SL_MOST_OPTIONS = 10 };
 // Fills `out` with what every session has and what the unit asks for; gives their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
-// Whether spirv-opt goes over the unit's code. Within a task.
-SPYI_FN bool spyi_sl_optimizes(const spyi_unit *unit);
+SPYI_FN spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value);
 SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
 // Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
@@ -15457,7 +15459,7 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
+    uint32_t set, binding; // UINT32_MAX: none. by_address: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
     uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
     const spyi_type *texel; // of typed buffers; else NULL
@@ -15493,14 +15495,59 @@ SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 // >>compiler/target.h ---------------------------------------------------------------------------------------
 
-// Code that Slang has made, read and mended before a driver gets it: SPIR-V words in target_spirv_*.c, CUDA text in
-// target_cuda_*.c. Nothing else of the library reads a target's own text.
+// Code that Slang has made, read and mended before a driver gets it: SPIR-V words in target_spirv*.c, CUDA text in
+// target_cuda*.c. Nothing else of the library reads a target's own text, or knows what Slang does for one target alone; the
+// others ask the target's table.
 
 // >>names that Slang gives in both: those of the derivatives begin with the first. Structs with the second in their names hold
 // values that do not depend on gradients. Functions with the third give a zero.
 #define SPYI_ADDITION_BACKWARD "s_bwdProp_"
 #define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
 #define SPYI_ADDITION_ZERO "dzero"
+
+// >>the table of a target
+
+// Where an entry point's parameters lie, asked for one after another; all zero before the first.
+typedef struct spyi_sl_params {
+    size_t end;
+    bool moved; // an unsized array came before
+} spyi_sl_params;
+
+// What mending could not put right.
+typedef struct spyi_code_faults {
+    bool saved;     // what is saved of nested loops of different length
+    bool additions; // gradients of elements that are read at several indices
+} spyi_code_faults;
+
+struct spyi_code_target {
+    int32_t format;      // of Slang's session
+    const char *profile; // what Slang may use of the target; NULL: the target has no such names
+    // Compile options: what a session is asked for beside what all targets are, and whether a module's can be had.
+    void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
+    spy_status (*check_options)(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
+    // Whether spirv-opt goes over the unit's code, which mend() could then not read where it has derivatives. Within a task.
+    bool (*optimizes)(const spyi_unit *unit);
+    bool (*has_derivative)(const void *code, size_t size);
+    // Whether libslang can make code of the program; false: `messages` says why not.
+    bool (*prepare)(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_text *messages);
+    // The code as it came from Slang, with SPYI_CODE_ROOM words of space behind its end, to what a backend takes.
+    void (*mend)(spyi_code *code, spyi_code_faults *faults);
+    // What the code uses of its shader parameters, and their bindings as backends want them.
+    bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
+    // Where variables lie: bytes of one; whether a struct's fields lie elsewhere than reflection says, and then where field
+    // number `index` does (`last`: unsized arrays come last); where an entry point's next parameter does.
+    size_t (*size)(spyi_unit *unit, spyi_sl_type_layout *layout);
+    bool (*is_moved)(spyi_unit *unit, spyi_sl_type_layout *layout);
+    size_t (*field)(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
+    size_t (*param)(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
+};
+
+// target_spirv.c and target_cuda.c
+SPYI_FN const spyi_code_target *spyi_code_spirv(void);
+SPYI_FN const spyi_code_target *spyi_code_cuda(void);
+
+// The code may grow by so many words when it is placed.
+enum { SPYI_CODE_ROOM = 8 };
 
 enum { SPYI_MOST_INDICES = 24 }; // of a value that is saved of nested loops
 
@@ -15611,7 +15658,6 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count);
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
 // The code may grow by SPYI_CODE_ROOM words.
-enum { SPYI_CODE_ROOM = 8 };
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
 
@@ -15653,19 +15699,12 @@ SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelu
 
 // >>target_cuda_layout.c
 
+// spyi_code_target's size, is_moved, field and param.
+SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
 // Whether a variable of that layout is an unsized array, or a struct that holds one.
 SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Where field number `index` of a struct lies; past the last: the end of all. `last`: unsized arrays come last.
 SPYI_FN size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
-// Bytes of a variable of that layout in CUDA code.
-SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Where an entry point's parameters lie, asked for one after another; all zero before the first.
-typedef struct spyi_sl_cuda_params {
-    size_t end;
-    bool moved; // an unsized array came before
-} spyi_sl_cuda_params;
-SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param,
-                                  spyi_sl_cuda_params *params);
+SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
 
@@ -16865,30 +16904,13 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
 
 // Compile options of a unit: what is asked of every session that has it, and what cannot be had.
 
-static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
+spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
     spyi_sl_option o;
     memset(&o, 0, sizeof o);
     o.name = name;
     o.value.kind = SPYI_SL_OPTION_KIND_INT;
     o.value.int0 = value;
     return o;
-}
-
-// Whether spirv-opt, which is in the library slang-glslang, is at hand. Within a task.
-static bool spyi_sl_can_optimize(void) {
-    spyi_sl_global *global = spyi_sl_global_session();
-    return global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
-}
-
-// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
-// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
-static int32_t spyi_sl_optimization(spy_optimization o) {
-    switch (o) {
-    case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
-    case SPY_OPTIMIZATION_HIGH: return SPYI_SL_OPTIMIZATION_HIGH;
-    case SPY_OPTIMIZATION_HIGHEST: return SPYI_SL_OPTIMIZATION_MAXIMAL;
-    default: return SPYI_SL_OPTIMIZATION_NONE;
-    }
 }
 
 uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]) {
@@ -16899,11 +16921,7 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
-    if (unit->compiler->target == SPYI_TARGET_SPIRV)
-        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
-                                      o->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize()
-                                          ? SPYI_SL_OPTIMIZATION_NONE
-                                          : spyi_sl_optimization(o->optimization));
+    unit->compiler->target->add_options(o, out, &n);
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
                                                                      ? SPYI_SL_DEBUG_STANDARD
@@ -16917,21 +16935,8 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     return n;
 }
 
-bool spyi_sl_optimizes(const spyi_unit *unit) {
-    return unit->compiler->target == SPYI_TARGET_SPIRV && unit->options.optimization > SPY_OPTIMIZATION_NONE &&
-           spyi_sl_can_optimize();
-}
-
 spyi_sl_option spyi_sl_no_optimization(void) {
     return spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, SPYI_SL_OPTIMIZATION_NONE);
-}
-
-// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
-static bool spyi_sl_knows_precise(const char *version) {
-    char *end = NULL;
-    unsigned long year = strtoul(version, &end, 10);
-    unsigned long release = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    return year > 2026 || (year == 2026 && release >= 14);
 }
 
 const spy_compile_options *spyi_unit_options(const spyi_unit *unit) {
@@ -16940,7 +16945,6 @@ const spy_compile_options *spyi_unit_options(const spyi_unit *unit) {
 
 spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
     const spy_compile_options *o = &unit->options;
-    const spyi_sl_library *lib = unit->compiler->library;
     if ((unsigned)o->optimization > SPY_OPTIMIZATION_HIGHEST ||
         (unsigned)o->debug_info > SPY_DEBUG_INFO_FULL || (unsigned)o->float_mode > SPY_FLOAT_MODE_FAST) {
         spyi_text_add(error,
@@ -16948,35 +16952,16 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
                       (int)o->optimization, (int)o->debug_info, (int)o->float_mode);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    bool optimize = o->optimization > SPY_OPTIMIZATION_NONE;
-    if (unit->compiler->target != SPYI_TARGET_SPIRV) {
-        if (optimize)
-            spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
-        return SPY_OK;
-    }
-    if (optimize) {
-        bool possible = spyi_sl_can_optimize();
-        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
-            spyi_text_add(notes,
-                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
-                          "module's code is optimised before the driver does\n",
-                          lib->version, lib->path);
-    }
-    if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
-        spyi_text_add(error,
-                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
-                      "and later honour it",
-                      lib->version);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    if (o->float_mode == SPY_FLOAT_MODE_FAST)
-        spyi_text_add(notes, "options.float_mode: FAST has no effect on SPIR-V\n");
-    return SPY_OK;
+    return unit->compiler->target->check_options(unit, notes, error);
 }
 
 // >>compiler/compiler.c -------------------------------------------------------------------------------------
 
 // Compilers: what all units of a device share, and the library that the first unit opens.
+
+// By spyi_target.
+static const spyi_code_target *(*const spyi_code_targets[SPYI_TARGET_COUNT])(void) = { spyi_code_spirv,
+                                                                                       spyi_code_cuda };
 
 SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
     char **copy = (char **)spyi_calloc(count ? count : 1, sizeof *copy);
@@ -16995,7 +16980,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     if (!c) return NULL;
     c->ctx = ctx;
     c->types = types;
-    c->target = desc->target;
+    c->rules = spyi_rules_of(desc->target);
+    c->target = spyi_code_targets[desc->target]();
     c->library_path = spyi_strdup(desc->library_path);
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
@@ -17191,8 +17177,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
     target.structureSize = sizeof target;
-    target.format = c->target == SPYI_TARGET_SPIRV ? SPYI_SL_TARGET_SPIRV : SPYI_SL_TARGET_CUDA_SOURCE;
-    target.profile = c->target == SPYI_TARGET_SPIRV ? global->v->findProfile(global, "spirv_1_5") : 0;
+    target.format = c->target->format;
+    target.profile = c->target->profile ? global->v->findProfile(global, c->target->profile) : 0;
     target.flags = SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY;
     target.lineDirectiveMode = unit->options.debug_info > SPY_DEBUG_INFO_NONE
                                    ? SPYI_SL_LINE_DIRECTIVES_DEFAULT
@@ -19524,18 +19510,14 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
     if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
     spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
     unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
-    bool cuda = unit->compiler->target == SPYI_TARGET_CUDA;
-    spyi_sl_cuda_params params = { 0, false };
+    const spyi_code_target *target = unit->compiler->target;
+    spyi_sl_params params = { 0, false };
     out->block_size = out->place_count = 0;
     for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
         spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
-        size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
-        out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
-        if (type && cuda) {
-            size = spyi_sl_cuda_size(unit, type);
-            out->offsets[i] = (uint32_t)spyi_sl_cuda_param(unit, p, &params);
-        }
+        size_t size = type ? target->size(unit, type) : 0;
+        out->offsets[i] = type ? (uint32_t)target->param(unit, p, &params) : 0;
         if (size) out->places[out->place_count++] = out->offsets[i];
         if (size && out->offsets[i] + size > out->block_size)
             out->block_size = (uint32_t)(out->offsets[i] + size);
@@ -20902,7 +20884,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
-    uint32_t holder;               // CUDA: number of the uniform buffer, as spyi_uniform_place has it
+    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_uniform_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -20915,14 +20897,15 @@ typedef struct spyi_sl_walk {
     spyi_inputs *inputs;
     spyi_sl_binding *bindings;
     uint32_t capacity;
-    bool cuda;
+    const spyi_rules *rules;
+    const spyi_code_target *target;
     bool failed; // out of memory
 } spyi_sl_walk;
 
 // inputs.c: one more input, and its binding; NULL: out of memory.
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at);
-// CUDA: one more uniform buffer, whose address lies where `at` stands.
+// Where rules->by_address: one more uniform buffer, whose address lies where `at` stands.
 SPYI_FN void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size);
 // input_walk.c: the inputs of a variable. Path "": all globals.
 SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -20955,7 +20938,7 @@ SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
-    if (w->cuda) {
+    if (w->rules->by_address) {
         binding->set = 0;
         binding->binding = at->holder;
         binding->count = 1;
@@ -20996,7 +20979,8 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
-    w.cuda = unit->compiler->target == SPYI_TARGET_CUDA;
+    w.rules = unit->compiler->rules;
+    w.target = unit->compiler->target;
     spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
                                       ? lib->spReflection_getEntryPointByIndex(layout, 0)
                                       : NULL;
@@ -21004,28 +20988,28 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
     at.holder = SPYI_HOLDER_BLOCK;
-    if (entry_place && !w.cuda) {
+    if (entry_place && !w.rules->by_address) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
         at.entry_set =
             lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
     }
-    spyi_sl_cuda_params params = { 0, false };
+    spyi_sl_params params = { 0, false };
     for (unsigned i = 0; i < count && !w.failed; ++i) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        if (w.cuda && p) // what reflection says is added to that again
-            at.offset = spyi_sl_cuda_param(unit, p, &params) -
+        if (p) // what reflection says is added to that again
+            at.offset = w.target->param(unit, p, &params) -
                         lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
         if (name) spyi_sl_walk_input(&w, p, name, at);
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
     spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
-    if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
-        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE, spyi_sl_cuda_size(unit, whole));
+    if (w.rules->by_address && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE, w.target->size(unit, whole));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
@@ -21099,7 +21083,7 @@ void spyi_inputs_free(spyi_inputs *inputs) {
 static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
                                 const spyi_sl_at *at) {
     unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
-    bool moved = w->cuda && spyi_sl_has_unsized(w->unit, layout);
+    bool moved = w->target->is_moved(w->unit, layout);
     for (unsigned i = 0; i < count && !w->failed; ++i) {
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
@@ -21111,7 +21095,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
             inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
         if (moved) // what reflection says is added to that again
-            inner.offset += spyi_sl_cuda_field(w->unit, layout, !*path, i) -
+            inner.offset += w->target->field(w->unit, layout, !*path, i) -
                             w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
         spyi_text_free(&full);
@@ -21131,15 +21115,14 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
-    at.data_size = w->cuda ? spyi_sl_cuda_size(w->unit, held)
-                           : lib->spReflectionTypeLayout_GetSize(held, SPYI_SL_CATEGORY_UNIFORM);
-    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
+    at.data_size = w->target->size(w->unit, held);
+    if (w->rules->by_address) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
 }
 
-// CUDA: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data are a tensor's: they
-// are given as a StructuredBuffer is, which is laid out so too.
+// Where rules->unsized_arrays: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data
+// are a tensor's: they are given as a StructuredBuffer is, which is laid out so too.
 static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
                                 const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -21184,13 +21167,13 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     const spyi_type *texel =
         texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
                : NULL;
-    spyi_input_kind kind = !buffer || (w->cuda && texels) ? SPYI_INPUT_FOREIGN
-                           : w->cuda                      ? SPYI_INPUT_DATA
-                                                          : SPYI_INPUT_BUFFER;
+    spyi_input_kind kind = !buffer || (texels && !w->rules->typed_buffers) ? SPYI_INPUT_FOREIGN
+                           : w->rules->by_address                          ? SPYI_INPUT_DATA
+                                                                           : SPYI_INPUT_BUFFER;
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at one = *at;
-        one.offset += 16 * i; // CUDA: an address and a count
+        one.offset += 16 * i; // where rules->by_address: an address and a count
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
             spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
@@ -21233,11 +21216,11 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
-    if (w->cuda && spyi_sl_is_unsized(w->unit, slang)) {
+    if (w->rules->unsized_arrays && spyi_sl_is_unsized(w->unit, slang)) {
         spyi_sl_add_unsized(w, slang, path, type, &at);
-    } else if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
+    } else if (resource && w->rules->by_address) { // as a parameter of the kernel it lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
-    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY &&
+    } else if (w->rules->by_address && kind == SPYI_SL_KIND_ARRAY &&
                type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
@@ -22681,6 +22664,136 @@ void spyi_code_sparse_sums(uint32_t *words, size_t *count) {
     free(c.edits);
 }
 
+// >>compiler/target_spirv.c ---------------------------------------------------------------------------------
+
+// SPIR-V: its row of the table of targets, and what Slang's options do there.
+
+// >>options
+
+// Whether spirv-opt, which is in the library slang-glslang, is at hand. Within a task.
+static bool spyi_sl_can_optimize(void) {
+    spyi_sl_global *global = spyi_sl_global_session();
+    return global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
+}
+
+// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
+// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+static int32_t spyi_sl_optimization(spy_optimization o) {
+    switch (o) {
+    case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
+    case SPY_OPTIMIZATION_HIGH: return SPYI_SL_OPTIMIZATION_HIGH;
+    case SPY_OPTIMIZATION_HIGHEST: return SPYI_SL_OPTIMIZATION_MAXIMAL;
+    default: return SPYI_SL_OPTIMIZATION_NONE;
+    }
+}
+
+static void spyi_spirv_add_options(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count) {
+    bool missing = options->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize();
+    out[(*count)++] =
+        spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
+                           missing ? SPYI_SL_OPTIMIZATION_NONE : spyi_sl_optimization(options->optimization));
+}
+
+static bool spyi_spirv_optimizes(const spyi_unit *unit) {
+    return unit->options.optimization > SPY_OPTIMIZATION_NONE && spyi_sl_can_optimize();
+}
+
+// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
+static bool spyi_sl_knows_precise(const char *version) {
+    char *end = NULL;
+    unsigned long year = strtoul(version, &end, 10);
+    unsigned long release = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return year > 2026 || (year == 2026 && release >= 14);
+}
+
+static spy_status spyi_spirv_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
+    const spy_compile_options *o = &unit->options;
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (o->optimization > SPY_OPTIMIZATION_NONE) {
+        bool possible = spyi_sl_can_optimize();
+        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
+            spyi_text_add(notes,
+                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
+                          "module's code is optimised before the driver does\n",
+                          lib->version, lib->path);
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
+        spyi_text_add(error,
+                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
+                      "and later honour it",
+                      lib->version);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_FAST)
+        spyi_text_add(notes, "options.float_mode: FAST has no effect on SPIR-V\n");
+    return SPY_OK;
+}
+
+// >>code
+
+static bool spyi_spirv_prepare(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                               spyi_text *messages) {
+    (void)unit, (void)live, (void)linked, (void)messages;
+    return true;
+}
+
+static bool spyi_spirv_has_derivative(const void *code, size_t size) {
+    return spyi_code_is_derivative((const uint32_t *)code, size / sizeof(uint32_t));
+}
+
+// The structs keep their names until what reads them is done.
+static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
+    uint32_t *words = (uint32_t *)code->data;
+    size_t count = code->size / sizeof *words;
+    spyi_code_patch_source(words, count);
+    faults->saved = !spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+    faults->additions = !spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
+    spyi_code_sparse_sums(words, &count);
+    count = spyi_code_drop_struct_names(words, count);
+    code->data = words;
+    code->size = count * sizeof *words;
+}
+
+static bool spyi_spirv_place(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages) {
+    size_t count = code->size / sizeof(uint32_t);
+    bool good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+    code->size = count * sizeof(uint32_t);
+    return good;
+}
+
+// >>layout: as reflection says
+
+static size_t spyi_spirv_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    return SPYI_SL_FUNCTION(unit, spReflectionTypeLayout_GetSize)(layout, SPYI_SL_CATEGORY_UNIFORM);
+}
+
+static bool spyi_spirv_is_moved(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    (void)unit, (void)layout;
+    return false;
+}
+
+static size_t spyi_spirv_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params) {
+    (void)params;
+    return SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetOffset)(param, SPYI_SL_CATEGORY_UNIFORM);
+}
+
+SPYI_FN const spyi_code_target *spyi_code_spirv(void) {
+    static const spyi_code_target table = { SPYI_SL_TARGET_SPIRV,
+                                            "spirv_1_5",
+                                            spyi_spirv_add_options,
+                                            spyi_spirv_check_options,
+                                            spyi_spirv_optimizes,
+                                            spyi_spirv_has_derivative,
+                                            spyi_spirv_prepare,
+                                            spyi_spirv_mend,
+                                            spyi_spirv_place,
+                                            spyi_spirv_size,
+                                            spyi_spirv_is_moved,
+                                            NULL, // no field is moved
+                                            spyi_spirv_param };
+    return &table;
+}
+
 // >>compiler/target_cuda_layout.c ---------------------------------------------------------------------------
 
 // Where variables lie in CUDA code. Slang's reflection says it, but for unsized arrays: T[] is Array<T> in CUDA code, an address
@@ -22744,7 +22857,7 @@ size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
     return lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
 }
 
-size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_cuda_params *params) {
+size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(param);
     if (params->moved) return spyi_sl_cuda_place(unit, layout, &params->end);
@@ -23455,65 +23568,33 @@ bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
     return clear;
 }
 
-// >>compiler/code.c -----------------------------------------------------------------------------------------
+// >>compiler/target_cuda.c ----------------------------------------------------------------------------------
 
-// A generated kernel's text to the code that a driver takes.
+// CUDA: its row of the table of targets, and what Slang's options do there.
 
-// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
-// memory over 300 kernels (tests/unit/test_compiler.c prints it).
-enum { SPYI_SL_KERNEL_KIB = 700 };
+// >>options: NVRTC's are in the profile
 
-// The code's shader parameters, with bindings as the backends want them.
-static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
-                            spyi_text *messages) {
-    spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_binding *bindings = NULL;
-    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
-    spyi_sl_blob_free(&diagnostics);
-    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
-    if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else if (unit->compiler->target == SPYI_TARGET_CUDA)
-        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
-                                   messages);
-    else {
-        size_t count = code->size / sizeof(uint32_t);
-        good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
-        code->size = count * sizeof(uint32_t);
-    }
-    free(bindings);
-    if (!good) spyi_code_free(code);
-    return good;
+static void spyi_cuda_add_options(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count) {
+    (void)options, (void)out, (void)count;
 }
 
-// How much of the text is Slang's prelude, which it begins with.
-static size_t spyi_code_prelude(const spyi_code *code) {
-    spyi_sl_global *global = spyi_sl_global_session();
-    spyi_sl_blob *prelude = NULL;
-    size_t size = 0;
-    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
-    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
-        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
-        size = prelude->v->getBufferSize(prelude);
-    spyi_sl_blob_free(&prelude);
-    return size;
+static bool spyi_cuda_optimizes(const spyi_unit *unit) {
+    (void)unit;
+    return false;
 }
 
-static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
-    spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
-    spyi_sl_blob_free(&diagnostics);
-    uint64_t count = layout ? SPYI_SL_FUNCTION(unit, spReflection_getHashedStringCount)(layout) : 0;
-    for (uint64_t i = 0; i < count; i++) {
-        size_t size = 0;
-        const char *text = SPYI_SL_FUNCTION(unit, spReflection_getHashedString)(layout, i, &size);
-        if (text)
-            spyi_literals_add(literals, SPYI_SL_FUNCTION(unit, spComputeStringHash)(text, size), text, size);
-    }
+static spy_status spyi_cuda_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
+    (void)error;
+    if (unit->options.optimization > SPY_OPTIMIZATION_NONE)
+        spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
+    return SPY_OK;
 }
+
+// >>code
 
 // libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
-static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
-                              spyi_text *messages) {
+static bool spyi_cuda_prepare_code(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                                   spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_binding *bindings = NULL;
     spyi_inputs inputs;
@@ -23541,30 +23622,97 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-// Slang's faults that target_*_saved.c and target_*_additions.c know of. The code's structs have their names.
-static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
-    bool right, added;
-    if (unit->compiler->target == SPYI_TARGET_SPIRV) {
-        uint32_t *words = (uint32_t *)code->data;
-        size_t count = code->size / sizeof *words;
-        right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
-        added = spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
-        spyi_code_sparse_sums(words, &count);
-        code->data = words;
-        code->size = count * sizeof *words;
-    } else {
-        char *text = (char *)code->data;
-        right = spyi_code_order_saved_text(text + code->prelude_size);
-        added = spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
-        code->data = text;
+// How much of the text is Slang's prelude, which it begins with.
+static size_t spyi_code_prelude(const spyi_code *code) {
+    spyi_sl_global *global = spyi_sl_global_session();
+    spyi_sl_blob *prelude = NULL;
+    size_t size = 0;
+    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
+    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
+        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
+        size = prelude->v->getBufferSize(prelude);
+    spyi_sl_blob_free(&prelude);
+    return size;
+}
+
+static void spyi_cuda_mend(spyi_code *code, spyi_code_faults *faults) {
+    char *text = (char *)code->data;
+    code->prelude_size = spyi_code_prelude(code);
+    text[code->size++] = 0;
+    faults->saved = !spyi_code_order_saved_text(text + code->prelude_size);
+    faults->additions = !spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
+    code->data = text;
+}
+
+static bool spyi_cuda_place_code(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages) {
+    return spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
+                               messages);
+}
+
+SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
+    static const spyi_code_target table = { SPYI_SL_TARGET_CUDA_SOURCE,
+                                            NULL,
+                                            spyi_cuda_add_options,
+                                            spyi_cuda_check_options,
+                                            spyi_cuda_optimizes,
+                                            NULL, // nothing goes over the code
+                                            spyi_cuda_prepare_code,
+                                            spyi_cuda_mend,
+                                            spyi_cuda_place_code,
+                                            spyi_sl_cuda_size,
+                                            spyi_sl_has_unsized,
+                                            spyi_sl_cuda_field,
+                                            spyi_sl_cuda_param };
+    return &table;
+}
+
+// >>compiler/code.c -----------------------------------------------------------------------------------------
+
+// A generated kernel's text to the code that a driver takes.
+
+// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
+// memory over 300 kernels (tests/unit/test_compiler.c prints it).
+enum { SPYI_SL_KERNEL_KIB = 700 };
+
+// The code's shader parameters, with bindings as the backends want them.
+static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
+                            spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
+    if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
+    else good = unit->compiler->target->place(code, bindings, messages);
+    free(bindings);
+    if (!good) spyi_code_free(code);
+    return good;
+}
+
+static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    uint64_t count = layout ? SPYI_SL_FUNCTION(unit, spReflection_getHashedStringCount)(layout) : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        size_t size = 0;
+        const char *text = SPYI_SL_FUNCTION(unit, spReflection_getHashedString)(layout, i, &size);
+        if (text)
+            spyi_literals_add(literals, SPYI_SL_FUNCTION(unit, spComputeStringHash)(text, size), text, size);
     }
-    if (!added)
+}
+
+// Mends the code; the log hears what cannot be put right.
+static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
+    spyi_code_faults faults = { false, false };
+    unit->compiler->target->mend(code, &faults);
+    if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
                   "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
                   "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
                   "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
                   kernel_name, unit->compiler->library->version);
-    if (right) return;
+    if (!faults.saved) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
               "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
@@ -23572,8 +23720,8 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
               kernel_name, unit->compiler->library->version);
 }
 
-// Whether the SPIR-V has functions that Slang made as backward derivatives.
-static bool spyi_code_has_derivative(spyi_sl_component *linked) {
+// Whether the code has functions that Slang made as backward derivatives.
+static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked) {
     spyi_sl_blob *blob = NULL, *diagnostics = NULL;
     bool found = false;
     spyi_sl_begin_long();
@@ -23581,8 +23729,8 @@ static bool spyi_code_has_derivative(spyi_sl_component *linked) {
     spyi_sl_end_long();
     spyi_sl_blob_free(&diagnostics);
     if (result >= 0 && blob)
-        found = spyi_code_is_derivative((const uint32_t *)blob->v->getBufferPointer(blob),
-                                        blob->v->getBufferSize(blob) / sizeof(uint32_t));
+        found = unit->compiler->target->has_derivative(blob->v->getBufferPointer(blob),
+                                                       blob->v->getBufferSize(blob));
     spyi_sl_blob_free(&blob);
     return found;
 }
@@ -23593,12 +23741,12 @@ static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *compo
     spyi_sl_option none = spyi_sl_no_optimization();
     spyi_sl_component *plain = NULL;
     spyi_sl_blob *diagnostics = NULL;
-    if (!spyi_sl_optimizes(unit)) return;
+    if (!unit->compiler->target->optimizes(unit)) return;
     spyi_sl_begin_long();
     composite->v->linkWithOptions(composite, &plain, 1, &none, &diagnostics);
     spyi_sl_end_long();
     spyi_sl_blob_free(&diagnostics);
-    if (plain && spyi_code_has_derivative(plain)) {
+    if (plain && spyi_code_has_derivative(unit, plain)) {
         (*linked)->v->release(*linked);
         *linked = plain;
     } else if (plain) {
@@ -23609,8 +23757,7 @@ static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *compo
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
                            const char *kernel_name, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
-    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
-        return false;
+    if (!unit->compiler->target->prepare(unit, live, linked, messages)) return false;
     spyi_sl_begin_long();
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_end_long();
@@ -23620,16 +23767,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
         code->data = spyi_malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
-            if (unit->compiler->target == SPYI_TARGET_SPIRV) {
-                spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
-            } else {
-                code->prelude_size = spyi_code_prelude(code);
-                ((char *)code->data)[code->size++] = 0;
-            }
             spyi_code_put_right(unit, kernel_name, code);
-            if (unit->compiler->target == SPYI_TARGET_SPIRV)
-                code->size =
-                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
