@@ -101,7 +101,7 @@ $(library): $(objects)
 
 $B/headers/implementation.o: tests/common/implementation.c | headers
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -I. -c $< -o $@
+	$(CC) $(ALL_CFLAGS) -DSPY_TEST_KEEPS_BLOBS=1 -I. -c $< -o $@
 
 # ---- tests, examples, benchmarks
 
@@ -215,6 +215,6 @@ install: $(headers)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(version)|' tools/slangpy.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/slangpy.pc
 
 clean:
-	rm -rf build/release* build/debug* build/asan* build/tsan* build/gen build/tests build/headers.stamp build/tonemapped.png
+	rm -rf build/blobs build/release* build/debug* build/asan* build/tsan* build/gen build/tests build/headers.stamp build/tonemapped.png
 
 -include $(shell find $B $T -name '*.d' 2>/dev/null | sort -u)

@@ -1011,7 +1011,7 @@ typedef struct spyi_cu_driver {
 #define SPYI_CUDA_STAGING_SIZE ((size_t)8 << 20)
 #define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // for transfers of up to eight times that
 #define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // what is smaller is read by the driver's own pageable copy
-#define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
+#define SPYI_CUDA_RECENT 8u                       // kernels that are named when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
 #define SPYI_CUDA_REPEATING 64u     // kernels that have a graph of their own at a time
 #define SPYI_CUDA_REPEAT_BYTES 256u // of parameters, at most, of such a kernel
@@ -1050,6 +1050,10 @@ typedef struct spyi_nvrtc {
 // Opens the library: `path`, or SLANGPY_NVRTC_LIBRARY, or what the search finds. Else SPY_ERROR_NO_COMPILER, and all places
 // that were tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
+// The same, which looks for it once in a process. Free-threaded.
+SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
+// What spyi_nvrtc_find() has found; false: nobody has asked for it.
+SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // The device code of one program for compute capability `arch` (90): a cubin, or PTX of an older one if this NVRTC is
 // older than the device. false: `log` has the compiler's words.
 SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
@@ -1057,11 +1061,13 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *sourc
 
 // >>prelude.c: from a kernel's text to device code
 
-// Compiles desc->code, CUDA text. *entry: the kernel's name in the result, to be freed. Of a failure, `error` has the
-// compiler's words; when our own prelude did not do, `ctx` hears of it.
-SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc, int arch,
-                                     const spyi_kernel_desc *desc, spyi_text *code, char **entry,
-                                     spyi_text *error);
+// Compiles desc->code, CUDA text. Of a failure, `error` has the compiler's words; when our own prelude did not do, `ctx`
+// hears of it.
+SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
+                                          const spyi_profile *profile, const spyi_kernel_desc *desc,
+                                          spyi_text *code, spyi_text *error);
+// The kernel's name in what that gives, to be freed; NULL: out of memory.
+SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
 // >>the device
 
@@ -1131,18 +1137,17 @@ typedef struct spyi_cuda_gpu {
     bool primary;      // the context is retained, not given
     bool made_current; // on a thread that had no context
     bool lost;
-    int arch; // compute capability: 90 for 9.0
 
     spyi_cu_stream stream, own_stream;
     spyi_cu_stream lane; // downloads that wait for less than all
 
     // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
     uint64_t open;
-    uint64_t finished; // as last seen
-    uint64_t ordered;  // the last one that waited for another's stream
+    uint64_t finished;   // as last seen
+    uint64_t ordered;    // the last one that waited for another's stream
     spyi_cu_event order; // between streams; recorded anew each time
-    uint32_t work;     // operations in the open batch
-    size_t work_bytes; // in its pages
+    uint32_t work;       // operations in the open batch
+    size_t work_bytes;   // in its pages
     spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
     spyi_cuda_page *free_pages;
 
@@ -1165,9 +1170,7 @@ typedef struct spyi_cuda_gpu {
     bool plain_launches;    // of the desc
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
-    spyi_mutex nvrtc_lock;
-    spyi_nvrtc nvrtc;
-    char *nvrtc_path; // of the desc
+    char *nvrtc_path; // of the desc; NULL: none
 } spyi_cuda_gpu;
 
 // >>driver.c
@@ -1242,8 +1245,10 @@ SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 
 // >>kernel.c
-SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                           spyi_text *error);
+SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                  spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
 // Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
@@ -1553,6 +1558,56 @@ SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_tex
     return found ? SPY_OK : SPY_ERROR_NO_COMPILER;
 }
 
+// >>once in a process
+
+// Libraries that somebody has found, by the name under which: under the global lock. What does not fit is looked for again.
+static struct {
+    char name[512];
+    spyi_nvrtc nvrtc;
+} spyi_nvrtc_found[4];
+static uint32_t spyi_nvrtc_found_count;
+
+// What spyi_nvrtc_open(path) goes by: a path, or "" for the search.
+static const char *spyi_nvrtc_name(const char *path) {
+    const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
+    return path != NULL ? path : named != NULL ? named : "";
+}
+
+static bool spyi_nvrtc_look_up(const char *name, spyi_nvrtc *nvrtc) {
+    uint32_t i;
+    for (i = 0; i < spyi_nvrtc_found_count; i++) {
+        if (strcmp(spyi_nvrtc_found[i].name, name) != 0) continue;
+        *nvrtc = spyi_nvrtc_found[i].nvrtc;
+        return true;
+    }
+    return false;
+}
+
+SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc) {
+    bool found;
+    spyi_global_lock();
+    found = spyi_nvrtc_look_up(spyi_nvrtc_name(path), nvrtc);
+    spyi_global_unlock();
+    return found;
+}
+
+SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error) {
+    const char *name = spyi_nvrtc_name(path);
+    spyi_nvrtc other;
+    spy_status status;
+    if (spyi_nvrtc_is_found(path, nvrtc)) return SPY_OK;
+    status = spyi_nvrtc_open(path, nvrtc, error);
+    if (status != SPY_OK || strlen(name) >= sizeof spyi_nvrtc_found[0].name) return status;
+    spyi_global_lock();
+    if (!spyi_nvrtc_look_up(name, &other) && spyi_nvrtc_found_count < SPYI_COUNT(spyi_nvrtc_found)) {
+        (void)snprintf(spyi_nvrtc_found[spyi_nvrtc_found_count].name, sizeof spyi_nvrtc_found[0].name, "%s",
+                       name);
+        spyi_nvrtc_found[spyi_nvrtc_found_count++].nvrtc = *nvrtc;
+    }
+    spyi_global_unlock();
+    return SPY_OK;
+}
+
 // >>compiling
 
 static bool spyi_nvrtc_take(int (*size_of)(void *, size_t *), int (*get)(void *, char *), void *program,
@@ -1764,8 +1819,8 @@ static const char *spyi_find_kernel(const char *body, const char *entry, const c
             at += sizeof global - 1;
             if (strncmp(at, entry, length) != 0) continue;
             at += length;
-            if (numbered && *at == '_')
-                do at++;
+            if (numbered && *at == '_') do
+                    at++;
                 while (*at >= '0' && *at <= '9');
             if (*at == '(') return at + 1;
         }
@@ -1784,7 +1839,7 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
 }
 
 // "spy_saxpy_1a2b3c4d": no name of CUDA's own begins so.
-static char *spyi_kernel_symbol(const spyi_kernel_desc *desc) {
+SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
     spyi_text name = { NULL, 0, 0 };
     const char *c;
     char *result;
@@ -1818,24 +1873,24 @@ static void spyi_find_headers(spyi_text *out) {
 }
 
 // NVRTC's options for what the module's say, behind those that are always given. Returns their number.
-static int spyi_add_options(const spyi_kernel_desc *desc, const char *out[SPYI_NVRTC_OPTIONS]) {
+static int spyi_add_options(const spyi_profile *profile, const char *out[SPYI_NVRTC_OPTIONS]) {
     int count = 0;
     out[count++] = "-default-device";
     out[count++] = "-w";
     // NVRTC changes the process's stack limit during a compilation unless it is told not to.
     out[count++] = "-modify-stack-limit=false";
-    if (desc->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
-    if (desc->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
-    if (desc->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
-    if (desc->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // which turns optimisations off
+    if (profile->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
+    if (profile->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
+    if (profile->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
+    if (profile->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // which turns optimisations off
     return count;
 }
 
-static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *body,
+static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, const spyi_profile *profile, const char *body,
                               const spyi_kernel_desc *desc, const char *name, unsigned blocks,
                               spyi_text *code, spyi_text *log) {
     const char *options[SPYI_NVRTC_OPTIONS];
-    int count = spyi_add_options(desc, options);
+    int count = spyi_add_options(profile, options);
     // It leaves out what textures need, and came with 12.8.
     if ((blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208)
         options[count++] = "-minimal";
@@ -1847,17 +1902,17 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *bod
     if (spyi_failed_allocations() != failed) good = false;
     else if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
-        good = spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
-                              options, count, code, log);
+        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+                              desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     return good;
 }
 
-static bool spyi_compile_full(const spyi_nvrtc *nvrtc, int arch, const char *body,
+static bool spyi_compile_full(const spyi_nvrtc *nvrtc, const spyi_profile *profile, const char *body,
                               const spyi_kernel_desc *desc, const char *name, spyi_text *code,
                               spyi_text *log) {
     const char *options[SPYI_NVRTC_OPTIONS];
-    int count = spyi_add_options(desc, options);
+    int count = spyi_add_options(profile, options);
     spyi_text text = { NULL, 0, 0 }, headers = { NULL, 0, 0 };
     bool good;
     uint32_t failed = spyi_failed_allocations();
@@ -1866,29 +1921,29 @@ static bool spyi_compile_full(const spyi_nvrtc *nvrtc, int arch, const char *bod
     if (headers.size > 0) options[count++] = spyi_text_str(&headers);
     spyi_text_add_n(&text, (const char *)desc->code, desc->prelude_size);
     good = spyi_add_body(body, desc, name, &text) && spyi_failed_allocations() == failed &&
-           spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
-                          options, count, code, log);
+           spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+                          desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     spyi_text_free(&headers);
     return good;
 }
 
-SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc, int arch,
-                                     const spyi_kernel_desc *desc, spyi_text *code, char **entry,
-                                     spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
+                                          const spyi_profile *profile, const spyi_kernel_desc *desc,
+                                          spyi_text *code, spyi_text *error) {
     const char *body = (const char *)desc->code + desc->prelude_size;
     unsigned blocks = spyi_needed_blocks(body);
     spyi_text slim = { NULL, 0, 0 }, full = { NULL, 0, 0 };
     bool good;
     uint32_t failed = spyi_failed_allocations();
-    *entry = spyi_kernel_symbol(desc);
-    if (*entry == NULL) {
+    char *entry = spyi_cuda_symbol(desc);
+    if (entry == NULL) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    good = spyi_compile_slim(nvrtc, arch, body, desc, *entry, blocks, code, &slim);
+    good = spyi_compile_slim(nvrtc, profile, body, desc, entry, blocks, code, &slim);
     if (!good && desc->prelude_size > 0 && spyi_failed_allocations() == failed) {
-        good = spyi_compile_full(nvrtc, arch, body, desc, *entry, code, &full);
+        good = spyi_compile_full(nvrtc, profile, body, desc, entry, code, &full);
         if (good)
             spyi_logf(ctx, SPY_LOG_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
                       spyi_text_str(&slim));
@@ -1897,9 +1952,8 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc,
         spyi_text_add(error, "NVRTC %d.%d cannot compile kernel '%s':\n%s", nvrtc->major, nvrtc->minor,
                       desc->label != NULL ? desc->label : desc->entry, spyi_text_str(&slim));
         if (full.size > 0) spyi_text_add(error, "With Slang's own prelude:\n%s", spyi_text_str(&full));
-        free(*entry);
-        *entry = NULL;
     }
+    free(entry);
     spyi_text_free(&slim);
     spyi_text_free(&full);
     return good ? SPY_OK : spyi_check_allocations(failed, SPY_ERROR_COMPILE, error);
@@ -2104,17 +2158,19 @@ static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_
 
 static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     spyi_limits *limits = &gpu->base.limits;
-    limits->target = SPYI_TARGET_CUDA;
-    limits->max_block_bytes = limits->info.max_inline_block_bytes;
-    limits->max_bindings = 64; // buffers are arguments like others; only uniform buffers are counted
+    spyi_profile *profile = &limits->profile;
+    spyi_profile_of_info(profile, &limits->info);
+    profile->target = SPYI_TARGET_CUDA;
+    profile->max_block_bytes = limits->info.max_inline_block_bytes;
+    profile->max_bindings = 64; // buffers are arguments like others; only uniform buffers are counted
     limits->binding_alignment = 16;
     limits->max_binding_bytes = UINT64_MAX / 2;
-    limits->max_uniforms = 32;
-    limits->max_uniform_bytes = 65536; // what the constant memory of global parameters holds
+    profile->max_uniforms = 32;
+    profile->max_uniform_bytes = 65536; // what the constant memory of global parameters holds
     limits->fill_alignment = 4;
-    limits->bindings_from_bytes = UINT64_MAX; // arrays are pointers, whatever their size
-    gpu->arch = 10 * spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MAJOR) +
-                spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MINOR);
+    profile->bindings_from_bytes = UINT64_MAX; // arrays are pointers, whatever their size
+    profile->arch = (uint32_t)(10 * spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MAJOR) +
+                               spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MINOR));
 }
 
 static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
@@ -2130,6 +2186,7 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     if (given != NULL && given->nvrtc_library != NULL) {
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
+        gpu->base.compiler = gpu->nvrtc_path;
     }
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
@@ -2159,7 +2216,6 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
     gpu->base.backend = spy_cuda_backend();
     gpu->base.ctx = ctx;
     gpu->open = 1;
-    spyi_mutex_init(&gpu->nvrtc_lock);
     status = spyi_cuda_setup(gpu, desc, error);
     if (status != SPY_OK) {
         spyi_cuda_destroy((spyi_gpu *)(void *)gpu);
@@ -2190,7 +2246,6 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         if (gpu->primary) (void)gpu->cu.PrimaryCtxRelease(gpu->device);
     }
     free(gpu->nvrtc_path);
-    spyi_mutex_destroy(&gpu->nvrtc_lock);
     spyi_free(ctx, gpu, sizeof *gpu);
 }
 
@@ -2741,51 +2796,55 @@ SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages) {
 
 // >>making
 
-// Free-threaded: the first kernel opens NVRTC, under a lock.
-static spy_status spyi_cuda_need_nvrtc(spyi_cuda_gpu *gpu, spyi_text *error) {
-    spy_status status = SPY_OK;
-    spyi_mutex_lock(&gpu->nvrtc_lock);
-    if (gpu->nvrtc.library == NULL) {
-        status = spyi_nvrtc_open(gpu->nvrtc_path, &gpu->nvrtc, error);
-        if (status == SPY_OK)
-            spyi_logf(gpu->base.ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", gpu->nvrtc.major, gpu->nvrtc.minor,
-                      gpu->nvrtc.path);
-    }
-    spyi_mutex_unlock(&gpu->nvrtc_lock);
-    return status;
-}
-
-static spy_status spyi_cuda_check_kernel(const spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc,
+static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi_kernel_desc *desc,
                                          spyi_text *error) {
-    const spyi_limits *limits = &gpu->base.limits;
-    if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
+    if (!desc->block_by_address && desc->block_size > profile->max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      limits->max_block_bytes);
+                      profile->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->param_count > SPYI_CUDA_MOST_PARAMS || desc->uniform_count > limits->max_uniforms) {
+    if (desc->param_count > SPYI_CUDA_MOST_PARAMS || desc->uniform_count > profile->max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u parameters and %u uniform buffers, at most %u and %u are possible",
-                      desc->param_count, desc->uniform_count, SPYI_CUDA_MOST_PARAMS, limits->max_uniforms);
+                      desc->param_count, desc->uniform_count, SPYI_CUDA_MOST_PARAMS, profile->max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error) {
+    spyi_nvrtc nvrtc;
+    spy_status status = spyi_cuda_check_kernel(profile, desc, error);
+    if (status == SPY_OK) status = spyi_nvrtc_find(compiler, &nvrtc, error);
+    if (status != SPY_OK) return status;
+    if (ctx != NULL && spyi_atomic_swap_if(&ctx->told_compiler, 0, 1))
+        spyi_logf(ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
+    return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
+}
+
+// PTX ends with a NUL, and a cubin says itself how long it is.
+static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
+    const char *code = (const char *)desc->code;
+    return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
+}
+
 // The loaded module, its function, and where its global parameters lie.
-static spy_status spyi_cuda_load(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const spyi_text *code,
-                                 const char *entry, spyi_cuda_kernel *kernel, spyi_text *error) {
-    spyi_cu_result result = gpu->cu.ModuleLoadData(&kernel->module, spyi_text_str(code));
+static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const char *entry,
+                                        spyi_cuda_kernel *kernel, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.ModuleLoadData(&kernel->module, desc->code);
     int most = 0, registers = 0;
+    spyi_nvrtc nvrtc;
     uint32_t i;
     if (result != SPYI_CU_OK) {
         spy_status status = spyi_cuda_fail(gpu, result, "cuModuleLoadData", error);
         spyi_text_add(error, " for kernel '%s'", kernel->label);
-        if (result == SPYI_CU_NO_BINARY_FOR_GPU || result == SPYI_CU_UNSUPPORTED_PTX)
+        if ((result == SPYI_CU_NO_BINARY_FOR_GPU || result == SPYI_CU_UNSUPPORTED_PTX) &&
+            spyi_nvrtc_is_found(gpu->nvrtc_path, &nvrtc))
             spyi_text_add(
                 error,
                 "; NVRTC %d.%d made it for a driver of CUDA %d.%d: an NVRTC no newer than the driver does",
-                gpu->nvrtc.major, gpu->nvrtc.minor, gpu->cu.version / 1000, gpu->cu.version % 1000 / 10);
+                nvrtc.major, nvrtc.minor, gpu->cu.version / 1000, gpu->cu.version % 1000 / 10);
         return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;
     }
     result = gpu->cu.ModuleGetFunction(&kernel->function, kernel->module, entry);
@@ -2838,32 +2897,34 @@ static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_ker
     return kernel;
 }
 
-SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
-                                           spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_load(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                  spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_kernel *kernel;
-    spyi_text code = { NULL, 0, 0 };
     char *entry = NULL;
-    spy_status status = spyi_cuda_check_kernel(gpu, desc, error);
+    spy_status status = spyi_cuda_check_kernel(&gpu->base.limits.profile, desc, error);
     *out = NULL;
-    if (status == SPY_OK) status = spyi_cuda_need_nvrtc(gpu, error);
-    if (status == SPY_OK)
-        status = spyi_cuda_compile(gpu->base.ctx, &gpu->nvrtc, gpu->arch, desc, &code, &entry, error);
-    kernel = status == SPY_OK ? spyi_cuda_new_kernel(gpu, desc) : NULL;
-    if (status == SPY_OK && kernel == NULL) {
+    if (status == SPY_OK && !spyi_cuda_is_code(desc)) {
+        spyi_text_add(error, "what kernel '%s' has is neither PTX nor a cubin",
+                      desc->label != NULL ? desc->label : desc->entry);
+        status = SPY_ERROR_COMPILE;
+    }
+    if (status != SPY_OK) return status;
+    entry = spyi_cuda_symbol(desc);
+    kernel = entry != NULL ? spyi_cuda_new_kernel(gpu, desc) : NULL;
+    if (kernel == NULL) {
         spyi_text_add(error, "no host memory for a kernel");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
     if (status == SPY_OK) {
         bool pushed = spyi_cuda_enter(gpu);
-        status = spyi_cuda_load(gpu, desc, &code, entry, kernel, error);
+        status = spyi_cuda_load_module(gpu, desc, entry, kernel, error);
         kernel->repeats = spyi_cuda_can_repeat(gpu, kernel);
         if (status != SPY_OK) spyi_cuda_free_kernel(gpu, kernel);
         else *out = (spyi_kernel *)(void *)kernel;
         spyi_cuda_leave(gpu, pushed);
     }
     free(entry);
-    spyi_text_free(&code);
     return status;
 }
 
@@ -3010,8 +3071,8 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
         groups = counts;
     }
     if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
-        bool repeated = kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block,
-                                                                   params, &result);
+        bool repeated =
+            kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block, params, &result);
         if (!repeated)
             result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
                                           kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
@@ -3970,7 +4031,8 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_destroy,
     spyi_cuda_allocate_chunk,
     spyi_cuda_free_chunk,
-    spyi_cuda_create_kernel,
+    spyi_cuda_compile,
+    spyi_cuda_load,
     spyi_cuda_destroy_kernel,
     spyi_cuda_dispatch,
     spyi_cuda_copy,

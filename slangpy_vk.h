@@ -589,7 +589,7 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 // >>kernel.c
 // Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
-SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                          spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
@@ -1814,20 +1814,22 @@ static void spyi_vk_set_texels(spyi_vk_gpu *gpu) {
 
 static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     spyi_limits *limits = &gpu->base.limits;
+    spyi_profile *profile = &limits->profile;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     const VkMemoryType *type = &gpu->adapter.memory.memoryTypes[gpu->memory_type[SPYI_VK_MEMORY_DEVICE]];
     const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
                                          VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     limits->info = gpu->adapter.info;
-    limits->target = SPYI_TARGET_SPIRV;
-    limits->max_block_bytes = have->maxPushConstantsSize;
+    spyi_profile_of_info(profile, &limits->info);
+    profile->target = SPYI_TARGET_SPIRV;
+    profile->max_block_bytes = have->maxPushConstantsSize;
     if (gpu->vk.vkCmdPushDescriptorSetKHR != NULL && gpu->adapter.extensions[SPYI_VK_KHR_push_descriptor]) {
-        limits->max_bindings = gpu->adapter.max_push_descriptors;
-        if (have->maxPerStageDescriptorStorageBuffers < limits->max_bindings) {
-            limits->max_bindings = have->maxPerStageDescriptorStorageBuffers;
+        profile->max_bindings = gpu->adapter.max_push_descriptors;
+        if (have->maxPerStageDescriptorStorageBuffers < profile->max_bindings) {
+            profile->max_bindings = have->maxPerStageDescriptorStorageBuffers;
         }
-        if (limits->max_bindings > SPYI_VK_MAX_BINDINGS) limits->max_bindings = SPYI_VK_MAX_BINDINGS;
+        if (profile->max_bindings > SPYI_VK_MAX_BINDINGS) profile->max_bindings = SPYI_VK_MAX_BINDINGS;
     }
     limits->binding_alignment = 16;
     if (have->minStorageBufferOffsetAlignment > limits->binding_alignment) {
@@ -1837,11 +1839,11 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     limits->texel_alignment = (uint32_t)have->minTexelBufferOffsetAlignment;
     limits->max_texels = have->maxTexelBufferElements;
     spyi_vk_set_texels(gpu);
-    limits->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
-    limits->max_uniform_bytes = have->maxUniformBufferRange;
+    profile->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
+    profile->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
-    limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
-    limits->bindings_from_bytes = (uint64_t)8 << 20;
+    profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
+    profile->bindings_from_bytes = (uint64_t)8 << 20;
     limits->unified_memory =
         gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }
@@ -2345,17 +2347,18 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     uint32_t i, kinds[SPYI_SLOT_RW_TEXELS + 1] = { 0, 0, 0 };
-    if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
+    if (!desc->block_by_address && desc->block_size > limits->profile.max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      limits->max_block_bytes);
+                      limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
-        desc->uniform_count > limits->max_uniforms) {
+    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
+        desc->uniform_count > limits->profile.max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
                       "which %u uniform buffers",
-                      desc->binding_count, desc->uniform_count, limits->max_bindings, limits->max_uniforms);
+                      desc->binding_count, desc->uniform_count, limits->profile.max_bindings,
+                      limits->profile.max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (i = 0; i < desc->binding_count && desc->slots != NULL; i++) kinds[desc->slots[i].kind]++;
@@ -2408,8 +2411,8 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     return result;
 }
 
-SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
-                                         spyi_text *error) {
+SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
     spyi_vk_kernel *kernel;
@@ -3798,7 +3801,8 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_destroy,
     spyi_vk_allocate_chunk,
     spyi_vk_free_chunk,
-    spyi_vk_create_kernel,
+    spyi_compile_as_is,
+    spyi_vk_load,
     spyi_vk_destroy_kernel,
     spyi_vk_dispatch,
     spyi_vk_copy,

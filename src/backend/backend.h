@@ -1,8 +1,8 @@
 // The table that a backend fills. Nothing above it mentions an API, and a backend sees api, base and this file only.
 //
-// Threads: the device layer calls a backend from one thread at a time, with two exceptions that must be free-threaded:
-// create_kernel and destroy_kernel (compile threads). Errors: functions that can fail return a status and append one
-// sentence to `error`, without a prefix; the caller adds function and argument.
+// Threads: the device layer calls a backend from one thread at a time, with three exceptions that must be free-threaded:
+// compile, which needs no device, load and destroy_kernel (compile threads). Errors: functions that can fail return a status
+// and append one sentence to `error`, without a prefix; the caller adds function and argument.
 #ifndef SPYI_BACKEND_H
 #define SPYI_BACKEND_H
 
@@ -13,8 +13,26 @@ typedef struct spyi_gpu
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
-// What kernels are compiled to.
-typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA } spyi_target;
+// What kernels are compiled to. What differs between them is in target.h.
+typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
+
+// What kernels are made for, as data: a kernel's text, and what compile makes of it, depend on this and on no device. Plain
+// bytes without pointers, zeroed before its members are set, so that equal ones have equal bytes.
+typedef struct spyi_profile {
+    spyi_target target;
+    uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; else 0
+    // Of a program, not of a device, whose own are 0: spy_float_mode, spy_debug_info. SPIR-V has them in itself.
+    uint8_t float_mode, debug_info;
+    bool prefers_bindings;    // structured buffers are faster than pointers whatever the size (lavapipe)
+    uint32_t features;        // SPY_FEATURE_*
+    uint32_t max_group_size;  // threads
+    uint32_t max_group_count; // in each dimension
+    uint32_t max_block_bytes; // inline parameters of a dispatch
+    uint32_t max_bindings;    // buffers of a kernel; 0: pointers only
+    uint32_t max_uniforms;    // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniform_bytes;
+    uint64_t bindings_from_bytes; // without prefers_bindings: arrays from this size on use structured buffers
+} spyi_profile;
 
 // Where memory lies.
 typedef enum spyi_memory {
@@ -59,7 +77,7 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    // At most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it.
+    // At most profile.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it.
     uint32_t size;
 } spyi_uniform;
 
@@ -72,19 +90,19 @@ typedef struct spyi_uniform_place {
 #define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
 #define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
 
+// A kernel: its code, and what a device must know to run it.
 typedef struct spyi_kernel_desc {
-    const char *label;   // debug name
-    const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
+    const char *label; // debug name
+    // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
+    const void *code;
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself.
-    uint8_t float_mode, debug_info;
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
-        block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
+        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
     const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
@@ -112,21 +130,15 @@ typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } sp
 #define SPYI_TIME_SLOTS 1024u // for time_mark
 
 typedef struct spyi_limits {
-    spy_device_info info; // what the user sees
-    spyi_target target;
-    uint32_t max_block_bytes;   // inline parameters of a dispatch
-    uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
+    spy_device_info info;       // what the user sees
+    spyi_profile profile;       // what its kernels are made for
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment;           // bytes
     uint64_t max_texels;                // of a typed buffer
     uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
-    uint32_t max_uniforms;              // uniform buffers of a kernel, which count as bindings too
-    uint32_t max_uniform_bytes;
-    uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
-    bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
-    uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
-    bool unified_memory;          // device memory is mapped and cached: no staging
+    uint32_t fill_alignment;            // offset and size of fill (4 on Vulkan)
+    bool unified_memory;                // device memory is mapped and cached: no staging
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
@@ -144,6 +156,7 @@ typedef struct spyi_gpu_base {
     const struct spyi_backend *backend;
     spyi_context *ctx;
     spyi_limits limits;
+    const char *compiler; // path of the library that compile is to use, if the user has named one; else NULL
     spyi_gpu_stats stats;
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
@@ -164,9 +177,13 @@ struct spyi_backend {
                                  spyi_chunk *chunk, spyi_text *error);
     void (*free_chunk)(spyi_gpu *gpu, spyi_chunk *chunk);
 
-    // Kernels. destroy_kernel: as free_chunk.
-    spy_status (*create_kernel)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                spyi_text *error);
+    // Kernels, in two steps. compile makes of desc->code what can leave the process, for any device of the profile: SPIR-V
+    // words; PTX that ends with a NUL, or a cubin. It appends to `blob`. `compiler`: path of the library that does it; NULL:
+    // the one that is found. `ctx` is for the log, and may be NULL.
+    spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                          const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+    // Makes a kernel of a blob, desc->code. destroy_kernel: as free_chunk.
+    spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also

@@ -269,6 +269,7 @@ typedef struct spyi_context {
     double compile_timeout_s; // 0: no limit
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
+    spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too
     spy_status error_code;   // first error since the last take
     spyi_text error;         // its text
@@ -296,7 +297,8 @@ SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
                        bool finished);                   // tells desc.progress and desc.blocking
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
 // What this thread would tell the log is added to `lines` instead, for spyi_tell_log() on another thread; NULL: told again.
-SPYI_FN void spyi_keep_log(spyi_text *lines);
+// Returns what was given before.
+SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // tells what was kept, and empties `lines`
 SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // desc.allocator, not malloc()
 

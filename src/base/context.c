@@ -137,8 +137,10 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     spyi_text_free(&text);
 }
 
-void spyi_keep_log(spyi_text *lines) {
+spyi_text *spyi_keep_log(spyi_text *lines) {
+    spyi_text *before = spyi_kept_log;
     spyi_kept_log = lines;
+    return before;
 }
 
 void spyi_tell_log(spyi_context *ctx, spyi_text *lines) {

@@ -28,7 +28,7 @@ enum { SPYI_VIEW_FORMS = 8 };
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element &&
-           !spyi_type_is_pair(type) && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
+           !spyi_type_is_pair(type) && !spyi_kind_takes(type, NULL);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.

@@ -54,9 +54,10 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
         if (bytes / leaf->memory_size >= ((uint64_t)1 << 31)) launch->key.index64 = 1;
         memory_leaves++;
     }
-    if (launch->key.index64 || memory_leaves > limits->max_bindings) return;
+    if (launch->key.index64 || memory_leaves > limits->profile.max_bindings) return;
     bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;
-    if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
+    if (pointers && !limits->profile.prefers_bindings && largest < limits->profile.bindings_from_bytes)
+        return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
         if (spyi_is_walked(b, launch, i))
             placed = spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i));

@@ -4,7 +4,7 @@
 // Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
-    uint64_t total = 1, most = spyi_most_rows(limits);
+    uint64_t total = 1, most = spyi_most_rows(&limits->profile);
     bool none = false, wraps = false; // numbers of threads and groups are 32 bits in kernels
     for (int i = 0; i < 3; i++) {
         uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
@@ -49,7 +49,7 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
 
 // Groups of a pass that sums gradients; more than the device takes in one dimension are folded.
 static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launch, spyi_text *error) {
-    uint64_t most = spyi_most_rows(limits), groups = launch->team_groups;
+    uint64_t most = spyi_most_rows(&limits->profile), groups = launch->team_groups;
     if (groups > most * most) {
         spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
         return SPY_ERROR_OUT_OF_RANGE;
@@ -67,7 +67,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
-        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+        (int64_t)spyi_group_size(b, &limits->profile, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;
     for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];

@@ -102,8 +102,8 @@ static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n
 // How many threads a team has, and how many parts a sum.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
-    uint32_t group = spyi_group_size(b, limits, 1), team, side;
-    bool cpu = limits->prefers_bindings;
+    uint32_t group = spyi_group_size(b, &limits->profile, 1), team, side;
+    bool cpu = limits->profile.prefers_bindings;
     uint64_t sums = 1, each = 1;
     launch->key.inner = 0;
     for (uint32_t d = 0; d < launch->shape.rank; d++) {

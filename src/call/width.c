@@ -27,7 +27,7 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
 // whatever does not lie like them is read element by element.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
                           bool crosses) {
-    int64_t from = limits->prefers_bindings
+    int64_t from = limits->profile.prefers_bindings
                        ? 2 * SPYI_LANES
                        : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
     if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
@@ -46,7 +46,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
-        if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
+        if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
         bytes += at->memory_size;
         row = row && linear;
         if (largest < at->memory_size / leaf->type->columns) largest = at->memory_size / leaf->type->columns;
@@ -59,7 +59,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
                 (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
-    if (row && largest > spyi_path_of(limits->target)->wide_scalar) return;
+    if (row && largest > spyi_rules_of(limits->profile.target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     launch->key.crosses = crosses;
@@ -75,7 +75,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
 // Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
-    if (!spyi_path_of(limits->target)->packs_words) return SPYI_LANES;
+    if (!spyi_rules_of(limits->profile.target)->packs_words) return SPYI_LANES;
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
             launch->leaves[i].memory_size < smallest)
@@ -88,7 +88,7 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
     if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
-        limits->prefers_bindings)
+        limits->profile.prefers_bindings)
         return;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!spyi_is_walked(b, launch, i) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;

@@ -14,30 +14,10 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else if (unit->compiler->target == SPYI_TARGET_CUDA)
-        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
-                                   messages);
-    else {
-        size_t count = code->size / sizeof(uint32_t);
-        good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
-        code->size = count * sizeof(uint32_t);
-    }
+    else good = unit->compiler->target->place(code, bindings, messages);
     free(bindings);
     if (!good) spyi_code_free(code);
     return good;
-}
-
-// How much of the text is Slang's prelude, which it begins with.
-static size_t spyi_code_prelude(const spyi_code *code) {
-    spyi_sl_global *global = spyi_sl_global_session();
-    spyi_sl_blob *prelude = NULL;
-    size_t size = 0;
-    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
-    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
-        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
-        size = prelude->v->getBufferSize(prelude);
-    spyi_sl_blob_free(&prelude);
-    return size;
 }
 
 static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
@@ -53,60 +33,17 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
-// libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
-static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
-                              spyi_text *messages) {
-    spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_binding *bindings = NULL;
-    spyi_inputs inputs;
-    memset(&inputs, 0, sizeof inputs);
-    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
-    spyi_sl_blob_free(&diagnostics);
-    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &inputs, &bindings);
-    for (uint32_t i = 0; good && i < inputs.count; ++i) {
-        const spyi_input *p = &inputs.items[i];
-        uint32_t uniform = bindings[i].binding;
-        size_t prefix = strlen(SPYI_HOLDER_PREFIX);
-        if (p->type->kind != SPYI_TYPE_VECTOR || uniform >= inputs.uniform_count || p->offset ||
-            inputs.uniform_place[uniform].holder == SPYI_HOLDER_NONE ||
-            inputs.uniform_size[uniform] != p->type->device_size)
-            continue;
-        spyi_text_add(
-            messages,
-            "the shader parameter '%s' is a ConstantBuffer<%s>; libslang crashes when it makes CUDA code of "
-            "that: put the vector into a struct",
-            p->path + (strncmp(p->path, SPYI_HOLDER_PREFIX, prefix) == 0 ? prefix : 0), p->type->display);
-        good = false;
-    }
-    free(bindings);
-    spyi_inputs_free(&inputs);
-    return good;
-}
-
-// Slang's faults that target_*_saved.c and target_*_additions.c know of. The code's structs have their names.
+// Mends the code; the log hears what cannot be put right.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
-    bool right, added;
-    if (unit->compiler->target == SPYI_TARGET_SPIRV) {
-        uint32_t *words = (uint32_t *)code->data;
-        size_t count = code->size / sizeof *words;
-        right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
-        added = spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
-        spyi_code_sparse_sums(words, &count);
-        code->data = words;
-        code->size = count * sizeof *words;
-    } else {
-        char *text = (char *)code->data;
-        right = spyi_code_order_saved_text(text + code->prelude_size);
-        added = spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
-        code->data = text;
-    }
-    if (!added)
+    spyi_code_faults faults = { false, false };
+    unit->compiler->target->mend(code, &faults);
+    if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
                   "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
                   "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
                   "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
                   kernel_name, unit->compiler->library->version);
-    if (right) return;
+    if (!faults.saved) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
               "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
@@ -114,8 +51,8 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
               kernel_name, unit->compiler->library->version);
 }
 
-// Whether the SPIR-V has functions that Slang made as backward derivatives.
-static bool spyi_code_has_derivative(spyi_sl_component *linked) {
+// Whether the code has functions that Slang made as backward derivatives.
+static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked) {
     spyi_sl_blob *blob = NULL, *diagnostics = NULL;
     bool found = false;
     spyi_sl_begin_long();
@@ -123,8 +60,8 @@ static bool spyi_code_has_derivative(spyi_sl_component *linked) {
     spyi_sl_end_long();
     spyi_sl_blob_free(&diagnostics);
     if (result >= 0 && blob)
-        found = spyi_code_is_derivative((const uint32_t *)blob->v->getBufferPointer(blob),
-                                        blob->v->getBufferSize(blob) / sizeof(uint32_t));
+        found = unit->compiler->target->has_derivative(blob->v->getBufferPointer(blob),
+                                                       blob->v->getBufferSize(blob));
     spyi_sl_blob_free(&blob);
     return found;
 }
@@ -135,12 +72,12 @@ static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *compo
     spyi_sl_option none = spyi_sl_no_optimization();
     spyi_sl_component *plain = NULL;
     spyi_sl_blob *diagnostics = NULL;
-    if (!spyi_sl_optimizes(unit)) return;
+    if (!unit->compiler->target->optimizes(unit)) return;
     spyi_sl_begin_long();
     composite->v->linkWithOptions(composite, &plain, 1, &none, &diagnostics);
     spyi_sl_end_long();
     spyi_sl_blob_free(&diagnostics);
-    if (plain && spyi_code_has_derivative(plain)) {
+    if (plain && spyi_code_has_derivative(unit, plain)) {
         (*linked)->v->release(*linked);
         *linked = plain;
     } else if (plain) {
@@ -151,8 +88,7 @@ static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *compo
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
                            const char *kernel_name, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
-    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
-        return false;
+    if (!unit->compiler->target->prepare(unit, live, linked, messages)) return false;
     spyi_sl_begin_long();
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_end_long();
@@ -162,16 +98,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
         code->data = spyi_malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
-            if (unit->compiler->target == SPYI_TARGET_SPIRV) {
-                spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
-            } else {
-                code->prelude_size = spyi_code_prelude(code);
-                ((char *)code->data)[code->size++] = 0;
-            }
             spyi_code_put_right(unit, kernel_name, code);
-            if (unit->compiler->target == SPYI_TARGET_SPIRV)
-                code->size =
-                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);

@@ -1,5 +1,9 @@
 // Compilers: what all units of a device share, and the library that the first unit opens.
-#include "compiler/internal.h"
+#include "compiler/target.h"
+
+// By spyi_target.
+static const spyi_code_target *(*const spyi_code_targets[SPYI_TARGET_COUNT])(void) = { spyi_code_spirv,
+                                                                                       spyi_code_cuda };
 
 SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
     char **copy = (char **)spyi_calloc(count ? count : 1, sizeof *copy);
@@ -18,7 +22,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     if (!c) return NULL;
     c->ctx = ctx;
     c->types = types;
-    c->target = desc->target;
+    c->rules = spyi_rules_of(desc->target);
+    c->target = spyi_code_targets[desc->target]();
     c->library_path = spyi_strdup(desc->library_path);
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;

@@ -164,18 +164,14 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
     if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
     spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
     unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
-    bool cuda = unit->compiler->target == SPYI_TARGET_CUDA;
-    spyi_sl_cuda_params params = { 0, false };
+    const spyi_code_target *target = unit->compiler->target;
+    spyi_sl_params params = { 0, false };
     out->block_size = out->place_count = 0;
     for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
         spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
-        size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
-        out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
-        if (type && cuda) {
-            size = spyi_sl_cuda_size(unit, type);
-            out->offsets[i] = (uint32_t)spyi_sl_cuda_param(unit, p, &params);
-        }
+        size_t size = type ? target->size(unit, type) : 0;
+        out->offsets[i] = type ? (uint32_t)target->param(unit, p, &params) : 0;
         if (size) out->places[out->place_count++] = out->offsets[i];
         if (size && out->offsets[i] + size > out->block_size)
             out->block_size = (uint32_t)(out->offsets[i] + size);

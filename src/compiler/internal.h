@@ -49,7 +49,7 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
+    uint32_t set, binding; // UINT32_MAX: none. by_address: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
     uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
     const spyi_type *texel; // of typed buffers; else NULL

@@ -12,7 +12,7 @@
     { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
 #endif
 
-// With the thread's last error, the only mutable global of the library: under the global lock.
+// With the thread's last error, the only mutable global of this part of the library: under the global lock.
 static spyi_sl_library spyi_sl_the_library;
 
 // Open `path` and fill the table. On failure one line about it goes to `tried`, and the table is as before.

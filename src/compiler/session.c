@@ -1,6 +1,6 @@
 // Sessions: the modules that a unit loads, kept in serialized form, and a fresh session made of them before the old one grows
 // (libslang never frees a module).
-#include "compiler/internal.h"
+#include "compiler/target.h"
 
 // The folder of a path, without its last slash; "." when it has none.
 static void spyi_sl_folder(const char *path, spyi_text *out) {
@@ -22,8 +22,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
     target.structureSize = sizeof target;
-    target.format = c->target == SPYI_TARGET_SPIRV ? SPYI_SL_TARGET_SPIRV : SPYI_SL_TARGET_CUDA_SOURCE;
-    target.profile = c->target == SPYI_TARGET_SPIRV ? global->v->findProfile(global, "spirv_1_5") : 0;
+    target.format = c->target->format;
+    target.profile = c->target->profile ? global->v->findProfile(global, c->target->profile) : 0;
     target.flags = SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY;
     target.lineDirectiveMode = unit->options.debug_info > SPY_DEBUG_INFO_NONE
                                    ? SPYI_SL_LINE_DIRECTIVES_DEFAULT

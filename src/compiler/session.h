@@ -53,10 +53,13 @@ typedef struct spyi_sl_stored {
     size_t size;
 } spyi_sl_stored;
 
+typedef struct spyi_code_target spyi_code_target; // target.h
+
 struct spyi_compiler {
     spyi_context *ctx;
     spyi_types *types;
-    spyi_target target;
+    const spyi_rules *rules; // the target's
+    const spyi_code_target *target;
     char *library_path;
     char **include_paths;
     size_t include_path_count;
@@ -174,8 +177,7 @@ SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 enum { SPYI_SL_MOST_OPTIONS = 10 };
 // Fills `out` with what every session has and what the unit asks for; gives their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
-// Whether spirv-opt goes over the unit's code. Within a task.
-SPYI_FN bool spyi_sl_optimizes(const spyi_unit *unit);
+SPYI_FN spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value);
 SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
 // Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);

@@ -1,5 +1,6 @@
-// Code that Slang has made, read and mended before a driver gets it: SPIR-V words in target_spirv_*.c, CUDA text in
-// target_cuda_*.c. Nothing else of the library reads a target's own text.
+// Code that Slang has made, read and mended before a driver gets it: SPIR-V words in target_spirv*.c, CUDA text in
+// target_cuda*.c. Nothing else of the library reads a target's own text, or knows what Slang does for one target alone; the
+// others ask the target's table.
 #ifndef SPYI_COMPILER_TARGET_H
 #define SPYI_COMPILER_TARGET_H
 
@@ -10,6 +11,50 @@
 #define SPYI_ADDITION_BACKWARD "s_bwdProp_"
 #define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
 #define SPYI_ADDITION_ZERO "dzero"
+
+// >>the table of a target
+
+// Where an entry point's parameters lie, asked for one after another; all zero before the first.
+typedef struct spyi_sl_params {
+    size_t end;
+    bool moved; // an unsized array came before
+} spyi_sl_params;
+
+// What mending could not put right.
+typedef struct spyi_code_faults {
+    bool saved;     // what is saved of nested loops of different length
+    bool additions; // gradients of elements that are read at several indices
+} spyi_code_faults;
+
+struct spyi_code_target {
+    int32_t format;      // of Slang's session
+    const char *profile; // what Slang may use of the target; NULL: the target has no such names
+    // Compile options: what a session is asked for beside what all targets are, and whether a module's can be had.
+    void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
+    spy_status (*check_options)(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
+    // Whether spirv-opt goes over the unit's code, which mend() could then not read where it has derivatives. Within a task.
+    bool (*optimizes)(const spyi_unit *unit);
+    bool (*has_derivative)(const void *code, size_t size);
+    // Whether libslang can make code of the program; false: `messages` says why not.
+    bool (*prepare)(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_text *messages);
+    // The code as it came from Slang, with SPYI_CODE_ROOM words of space behind its end, to what a backend takes.
+    void (*mend)(spyi_code *code, spyi_code_faults *faults);
+    // What the code uses of its shader parameters, and their bindings as backends want them.
+    bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
+    // Where variables lie: bytes of one; whether a struct's fields lie elsewhere than reflection says, and then where field
+    // number `index` does (`last`: unsized arrays come last); where an entry point's next parameter does.
+    size_t (*size)(spyi_unit *unit, spyi_sl_type_layout *layout);
+    bool (*is_moved)(spyi_unit *unit, spyi_sl_type_layout *layout);
+    size_t (*field)(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
+    size_t (*param)(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
+};
+
+// target_spirv.c and target_cuda.c
+SPYI_FN const spyi_code_target *spyi_code_spirv(void);
+SPYI_FN const spyi_code_target *spyi_code_cuda(void);
+
+// The code may grow by so many words when it is placed.
+enum { SPYI_CODE_ROOM = 8 };
 
 enum { SPYI_MOST_INDICES = 24 }; // of a value that is saved of nested loops
 
@@ -120,7 +165,6 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count);
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
 // The code may grow by SPYI_CODE_ROOM words.
-enum { SPYI_CODE_ROOM = 8 };
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
 
@@ -162,18 +206,11 @@ SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelu
 
 // >>target_cuda_layout.c
 
+// spyi_code_target's size, is_moved, field and param.
+SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
 // Whether a variable of that layout is an unsized array, or a struct that holds one.
 SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Where field number `index` of a struct lies; past the last: the end of all. `last`: unsized arrays come last.
 SPYI_FN size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
-// Bytes of a variable of that layout in CUDA code.
-SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Where an entry point's parameters lie, asked for one after another; all zero before the first.
-typedef struct spyi_sl_cuda_params {
-    size_t end;
-    bool moved; // an unsized array came before
-} spyi_sl_cuda_params;
-SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param,
-                                  spyi_sl_cuda_params *params);
+SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
 
 #endif // SPYI_COMPILER_TARGET_H

@@ -60,7 +60,7 @@ size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
     return lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
 }
 
-size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_cuda_params *params) {
+size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(param);
     if (params->moved) return spyi_sl_cuda_place(unit, layout, &params->end);

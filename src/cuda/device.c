@@ -196,17 +196,19 @@ static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_
 
 static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     spyi_limits *limits = &gpu->base.limits;
-    limits->target = SPYI_TARGET_CUDA;
-    limits->max_block_bytes = limits->info.max_inline_block_bytes;
-    limits->max_bindings = 64; // buffers are arguments like others; only uniform buffers are counted
+    spyi_profile *profile = &limits->profile;
+    spyi_profile_of_info(profile, &limits->info);
+    profile->target = SPYI_TARGET_CUDA;
+    profile->max_block_bytes = limits->info.max_inline_block_bytes;
+    profile->max_bindings = 64; // buffers are arguments like others; only uniform buffers are counted
     limits->binding_alignment = 16;
     limits->max_binding_bytes = UINT64_MAX / 2;
-    limits->max_uniforms = 32;
-    limits->max_uniform_bytes = 65536; // what the constant memory of global parameters holds
+    profile->max_uniforms = 32;
+    profile->max_uniform_bytes = 65536; // what the constant memory of global parameters holds
     limits->fill_alignment = 4;
-    limits->bindings_from_bytes = UINT64_MAX; // arrays are pointers, whatever their size
-    gpu->arch = 10 * spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MAJOR) +
-                spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MINOR);
+    profile->bindings_from_bytes = UINT64_MAX; // arrays are pointers, whatever their size
+    profile->arch = (uint32_t)(10 * spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MAJOR) +
+                               spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MINOR));
 }
 
 static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
@@ -222,6 +224,7 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     if (given != NULL && given->nvrtc_library != NULL) {
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
+        gpu->base.compiler = gpu->nvrtc_path;
     }
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
@@ -251,7 +254,6 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
     gpu->base.backend = spy_cuda_backend();
     gpu->base.ctx = ctx;
     gpu->open = 1;
-    spyi_mutex_init(&gpu->nvrtc_lock);
     status = spyi_cuda_setup(gpu, desc, error);
     if (status != SPY_OK) {
         spyi_cuda_destroy((spyi_gpu *)(void *)gpu);
@@ -282,6 +284,5 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         if (gpu->primary) (void)gpu->cu.PrimaryCtxRelease(gpu->device);
     }
     free(gpu->nvrtc_path);
-    spyi_mutex_destroy(&gpu->nvrtc_lock);
     spyi_free(ctx, gpu, sizeof *gpu);
 }

@@ -6,7 +6,7 @@
 #define SPYI_CUDA_INTERNAL_H
 
 #include "api/cuda.h"
-#include "backend/backend.h"
+#include "backend/target.h"
 #include "cuda/driver_api.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -22,7 +22,7 @@
 #define SPYI_CUDA_STAGING_SIZE ((size_t)8 << 20)
 #define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // for transfers of up to eight times that
 #define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // what is smaller is read by the driver's own pageable copy
-#define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
+#define SPYI_CUDA_RECENT 8u                       // kernels that are named when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
 #define SPYI_CUDA_REPEATING 64u     // kernels that have a graph of their own at a time
 #define SPYI_CUDA_REPEAT_BYTES 256u // of parameters, at most, of such a kernel
@@ -61,6 +61,10 @@ typedef struct spyi_nvrtc {
 // Opens the library: `path`, or SLANGPY_NVRTC_LIBRARY, or what the search finds. Else SPY_ERROR_NO_COMPILER, and all places
 // that were tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
+// The same, which looks for it once in a process. Free-threaded.
+SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
+// What spyi_nvrtc_find() has found; false: nobody has asked for it.
+SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // The device code of one program for compute capability `arch` (90): a cubin, or PTX of an older one if this NVRTC is
 // older than the device. false: `log` has the compiler's words.
 SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
@@ -68,11 +72,13 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *sourc
 
 // >>prelude.c: from a kernel's text to device code
 
-// Compiles desc->code, CUDA text. *entry: the kernel's name in the result, to be freed. Of a failure, `error` has the
-// compiler's words; when our own prelude did not do, `ctx` hears of it.
-SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc, int arch,
-                                     const spyi_kernel_desc *desc, spyi_text *code, char **entry,
-                                     spyi_text *error);
+// Compiles desc->code, CUDA text. Of a failure, `error` has the compiler's words; when our own prelude did not do, `ctx`
+// hears of it.
+SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
+                                          const spyi_profile *profile, const spyi_kernel_desc *desc,
+                                          spyi_text *code, spyi_text *error);
+// The kernel's name in what that gives, to be freed; NULL: out of memory.
+SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
 // >>the device
 
@@ -142,18 +148,17 @@ typedef struct spyi_cuda_gpu {
     bool primary;      // the context is retained, not given
     bool made_current; // on a thread that had no context
     bool lost;
-    int arch; // compute capability: 90 for 9.0
 
     spyi_cu_stream stream, own_stream;
     spyi_cu_stream lane; // downloads that wait for less than all
 
     // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
     uint64_t open;
-    uint64_t finished; // as last seen
-    uint64_t ordered;  // the last one that waited for another's stream
+    uint64_t finished;   // as last seen
+    uint64_t ordered;    // the last one that waited for another's stream
     spyi_cu_event order; // between streams; recorded anew each time
-    uint32_t work;     // operations in the open batch
-    size_t work_bytes; // in its pages
+    uint32_t work;       // operations in the open batch
+    size_t work_bytes;   // in its pages
     spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
     spyi_cuda_page *free_pages;
 
@@ -176,9 +181,7 @@ typedef struct spyi_cuda_gpu {
     bool plain_launches;    // of the desc
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
-    spyi_mutex nvrtc_lock;
-    spyi_nvrtc nvrtc;
-    char *nvrtc_path; // of the desc
+    char *nvrtc_path; // of the desc; NULL: none
 } spyi_cuda_gpu;
 
 // >>driver.c
@@ -253,8 +256,10 @@ SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 
 // >>kernel.c
-SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                           spyi_text *error);
+SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                  spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
 // Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.

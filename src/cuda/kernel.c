@@ -3,51 +3,55 @@
 
 // >>making
 
-// Free-threaded: the first kernel opens NVRTC, under a lock.
-static spy_status spyi_cuda_need_nvrtc(spyi_cuda_gpu *gpu, spyi_text *error) {
-    spy_status status = SPY_OK;
-    spyi_mutex_lock(&gpu->nvrtc_lock);
-    if (gpu->nvrtc.library == NULL) {
-        status = spyi_nvrtc_open(gpu->nvrtc_path, &gpu->nvrtc, error);
-        if (status == SPY_OK)
-            spyi_logf(gpu->base.ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", gpu->nvrtc.major, gpu->nvrtc.minor,
-                      gpu->nvrtc.path);
-    }
-    spyi_mutex_unlock(&gpu->nvrtc_lock);
-    return status;
-}
-
-static spy_status spyi_cuda_check_kernel(const spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc,
+static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi_kernel_desc *desc,
                                          spyi_text *error) {
-    const spyi_limits *limits = &gpu->base.limits;
-    if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
+    if (!desc->block_by_address && desc->block_size > profile->max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      limits->max_block_bytes);
+                      profile->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->param_count > SPYI_CUDA_MOST_PARAMS || desc->uniform_count > limits->max_uniforms) {
+    if (desc->param_count > SPYI_CUDA_MOST_PARAMS || desc->uniform_count > profile->max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u parameters and %u uniform buffers, at most %u and %u are possible",
-                      desc->param_count, desc->uniform_count, SPYI_CUDA_MOST_PARAMS, limits->max_uniforms);
+                      desc->param_count, desc->uniform_count, SPYI_CUDA_MOST_PARAMS, profile->max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error) {
+    spyi_nvrtc nvrtc;
+    spy_status status = spyi_cuda_check_kernel(profile, desc, error);
+    if (status == SPY_OK) status = spyi_nvrtc_find(compiler, &nvrtc, error);
+    if (status != SPY_OK) return status;
+    if (ctx != NULL && spyi_atomic_swap_if(&ctx->told_compiler, 0, 1))
+        spyi_logf(ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
+    return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
+}
+
+// PTX ends with a NUL, and a cubin says itself how long it is.
+static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
+    const char *code = (const char *)desc->code;
+    return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
+}
+
 // The loaded module, its function, and where its global parameters lie.
-static spy_status spyi_cuda_load(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const spyi_text *code,
-                                 const char *entry, spyi_cuda_kernel *kernel, spyi_text *error) {
-    spyi_cu_result result = gpu->cu.ModuleLoadData(&kernel->module, spyi_text_str(code));
+static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const char *entry,
+                                        spyi_cuda_kernel *kernel, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.ModuleLoadData(&kernel->module, desc->code);
     int most = 0, registers = 0;
+    spyi_nvrtc nvrtc;
     uint32_t i;
     if (result != SPYI_CU_OK) {
         spy_status status = spyi_cuda_fail(gpu, result, "cuModuleLoadData", error);
         spyi_text_add(error, " for kernel '%s'", kernel->label);
-        if (result == SPYI_CU_NO_BINARY_FOR_GPU || result == SPYI_CU_UNSUPPORTED_PTX)
+        if ((result == SPYI_CU_NO_BINARY_FOR_GPU || result == SPYI_CU_UNSUPPORTED_PTX) &&
+            spyi_nvrtc_is_found(gpu->nvrtc_path, &nvrtc))
             spyi_text_add(
                 error,
                 "; NVRTC %d.%d made it for a driver of CUDA %d.%d: an NVRTC no newer than the driver does",
-                gpu->nvrtc.major, gpu->nvrtc.minor, gpu->cu.version / 1000, gpu->cu.version % 1000 / 10);
+                nvrtc.major, nvrtc.minor, gpu->cu.version / 1000, gpu->cu.version % 1000 / 10);
         return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;
     }
     result = gpu->cu.ModuleGetFunction(&kernel->function, kernel->module, entry);
@@ -100,32 +104,34 @@ static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_ker
     return kernel;
 }
 
-SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
-                                           spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_load(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                  spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_kernel *kernel;
-    spyi_text code = { NULL, 0, 0 };
     char *entry = NULL;
-    spy_status status = spyi_cuda_check_kernel(gpu, desc, error);
+    spy_status status = spyi_cuda_check_kernel(&gpu->base.limits.profile, desc, error);
     *out = NULL;
-    if (status == SPY_OK) status = spyi_cuda_need_nvrtc(gpu, error);
-    if (status == SPY_OK)
-        status = spyi_cuda_compile(gpu->base.ctx, &gpu->nvrtc, gpu->arch, desc, &code, &entry, error);
-    kernel = status == SPY_OK ? spyi_cuda_new_kernel(gpu, desc) : NULL;
-    if (status == SPY_OK && kernel == NULL) {
+    if (status == SPY_OK && !spyi_cuda_is_code(desc)) {
+        spyi_text_add(error, "what kernel '%s' has is neither PTX nor a cubin",
+                      desc->label != NULL ? desc->label : desc->entry);
+        status = SPY_ERROR_COMPILE;
+    }
+    if (status != SPY_OK) return status;
+    entry = spyi_cuda_symbol(desc);
+    kernel = entry != NULL ? spyi_cuda_new_kernel(gpu, desc) : NULL;
+    if (kernel == NULL) {
         spyi_text_add(error, "no host memory for a kernel");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
     if (status == SPY_OK) {
         bool pushed = spyi_cuda_enter(gpu);
-        status = spyi_cuda_load(gpu, desc, &code, entry, kernel, error);
+        status = spyi_cuda_load_module(gpu, desc, entry, kernel, error);
         kernel->repeats = spyi_cuda_can_repeat(gpu, kernel);
         if (status != SPY_OK) spyi_cuda_free_kernel(gpu, kernel);
         else *out = (spyi_kernel *)(void *)kernel;
         spyi_cuda_leave(gpu, pushed);
     }
     free(entry);
-    spyi_text_free(&code);
     return status;
 }
 
@@ -272,8 +278,8 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
         groups = counts;
     }
     if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
-        bool repeated = kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block,
-                                                                   params, &result);
+        bool repeated =
+            kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block, params, &result);
         if (!repeated)
             result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
                                           kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);

@@ -168,6 +168,56 @@ SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_tex
     return found ? SPY_OK : SPY_ERROR_NO_COMPILER;
 }
 
+// >>once in a process
+
+// Libraries that somebody has found, by the name under which: under the global lock. What does not fit is looked for again.
+static struct {
+    char name[512];
+    spyi_nvrtc nvrtc;
+} spyi_nvrtc_found[4];
+static uint32_t spyi_nvrtc_found_count;
+
+// What spyi_nvrtc_open(path) goes by: a path, or "" for the search.
+static const char *spyi_nvrtc_name(const char *path) {
+    const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
+    return path != NULL ? path : named != NULL ? named : "";
+}
+
+static bool spyi_nvrtc_look_up(const char *name, spyi_nvrtc *nvrtc) {
+    uint32_t i;
+    for (i = 0; i < spyi_nvrtc_found_count; i++) {
+        if (strcmp(spyi_nvrtc_found[i].name, name) != 0) continue;
+        *nvrtc = spyi_nvrtc_found[i].nvrtc;
+        return true;
+    }
+    return false;
+}
+
+SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc) {
+    bool found;
+    spyi_global_lock();
+    found = spyi_nvrtc_look_up(spyi_nvrtc_name(path), nvrtc);
+    spyi_global_unlock();
+    return found;
+}
+
+SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error) {
+    const char *name = spyi_nvrtc_name(path);
+    spyi_nvrtc other;
+    spy_status status;
+    if (spyi_nvrtc_is_found(path, nvrtc)) return SPY_OK;
+    status = spyi_nvrtc_open(path, nvrtc, error);
+    if (status != SPY_OK || strlen(name) >= sizeof spyi_nvrtc_found[0].name) return status;
+    spyi_global_lock();
+    if (!spyi_nvrtc_look_up(name, &other) && spyi_nvrtc_found_count < SPYI_COUNT(spyi_nvrtc_found)) {
+        (void)snprintf(spyi_nvrtc_found[spyi_nvrtc_found_count].name, sizeof spyi_nvrtc_found[0].name, "%s",
+                       name);
+        spyi_nvrtc_found[spyi_nvrtc_found_count++].nvrtc = *nvrtc;
+    }
+    spyi_global_unlock();
+    return SPY_OK;
+}
+
 // >>compiling
 
 static bool spyi_nvrtc_take(int (*size_of)(void *, size_t *), int (*get)(void *, char *), void *program,

@@ -147,8 +147,8 @@ static const char *spyi_find_kernel(const char *body, const char *entry, const c
             at += sizeof global - 1;
             if (strncmp(at, entry, length) != 0) continue;
             at += length;
-            if (numbered && *at == '_')
-                do at++;
+            if (numbered && *at == '_') do
+                    at++;
                 while (*at >= '0' && *at <= '9');
             if (*at == '(') return at + 1;
         }
@@ -167,7 +167,7 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
 }
 
 // "spy_saxpy_1a2b3c4d": no name of CUDA's own begins so.
-static char *spyi_kernel_symbol(const spyi_kernel_desc *desc) {
+SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
     spyi_text name = { NULL, 0, 0 };
     const char *c;
     char *result;
@@ -201,24 +201,24 @@ static void spyi_find_headers(spyi_text *out) {
 }
 
 // NVRTC's options for what the module's say, behind those that are always given. Returns their number.
-static int spyi_add_options(const spyi_kernel_desc *desc, const char *out[SPYI_NVRTC_OPTIONS]) {
+static int spyi_add_options(const spyi_profile *profile, const char *out[SPYI_NVRTC_OPTIONS]) {
     int count = 0;
     out[count++] = "-default-device";
     out[count++] = "-w";
     // NVRTC changes the process's stack limit during a compilation unless it is told not to.
     out[count++] = "-modify-stack-limit=false";
-    if (desc->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
-    if (desc->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
-    if (desc->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
-    if (desc->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // which turns optimisations off
+    if (profile->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
+    if (profile->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
+    if (profile->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
+    if (profile->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // which turns optimisations off
     return count;
 }
 
-static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *body,
+static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, const spyi_profile *profile, const char *body,
                               const spyi_kernel_desc *desc, const char *name, unsigned blocks,
                               spyi_text *code, spyi_text *log) {
     const char *options[SPYI_NVRTC_OPTIONS];
-    int count = spyi_add_options(desc, options);
+    int count = spyi_add_options(profile, options);
     // It leaves out what textures need, and came with 12.8.
     if ((blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208)
         options[count++] = "-minimal";
@@ -230,17 +230,17 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *bod
     if (spyi_failed_allocations() != failed) good = false;
     else if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
-        good = spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
-                              options, count, code, log);
+        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+                              desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     return good;
 }
 
-static bool spyi_compile_full(const spyi_nvrtc *nvrtc, int arch, const char *body,
+static bool spyi_compile_full(const spyi_nvrtc *nvrtc, const spyi_profile *profile, const char *body,
                               const spyi_kernel_desc *desc, const char *name, spyi_text *code,
                               spyi_text *log) {
     const char *options[SPYI_NVRTC_OPTIONS];
-    int count = spyi_add_options(desc, options);
+    int count = spyi_add_options(profile, options);
     spyi_text text = { NULL, 0, 0 }, headers = { NULL, 0, 0 };
     bool good;
     uint32_t failed = spyi_failed_allocations();
@@ -249,29 +249,29 @@ static bool spyi_compile_full(const spyi_nvrtc *nvrtc, int arch, const char *bod
     if (headers.size > 0) options[count++] = spyi_text_str(&headers);
     spyi_text_add_n(&text, (const char *)desc->code, desc->prelude_size);
     good = spyi_add_body(body, desc, name, &text) && spyi_failed_allocations() == failed &&
-           spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
-                          options, count, code, log);
+           spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+                          desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     spyi_text_free(&headers);
     return good;
 }
 
-SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc, int arch,
-                                     const spyi_kernel_desc *desc, spyi_text *code, char **entry,
-                                     spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
+                                          const spyi_profile *profile, const spyi_kernel_desc *desc,
+                                          spyi_text *code, spyi_text *error) {
     const char *body = (const char *)desc->code + desc->prelude_size;
     unsigned blocks = spyi_needed_blocks(body);
     spyi_text slim = { NULL, 0, 0 }, full = { NULL, 0, 0 };
     bool good;
     uint32_t failed = spyi_failed_allocations();
-    *entry = spyi_kernel_symbol(desc);
-    if (*entry == NULL) {
+    char *entry = spyi_cuda_symbol(desc);
+    if (entry == NULL) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    good = spyi_compile_slim(nvrtc, arch, body, desc, *entry, blocks, code, &slim);
+    good = spyi_compile_slim(nvrtc, profile, body, desc, entry, blocks, code, &slim);
     if (!good && desc->prelude_size > 0 && spyi_failed_allocations() == failed) {
-        good = spyi_compile_full(nvrtc, arch, body, desc, *entry, code, &full);
+        good = spyi_compile_full(nvrtc, profile, body, desc, entry, code, &full);
         if (good)
             spyi_logf(ctx, SPY_LOG_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
                       spyi_text_str(&slim));
@@ -280,9 +280,8 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc,
         spyi_text_add(error, "NVRTC %d.%d cannot compile kernel '%s':\n%s", nvrtc->major, nvrtc->minor,
                       desc->label != NULL ? desc->label : desc->entry, spyi_text_str(&slim));
         if (full.size > 0) spyi_text_add(error, "With Slang's own prelude:\n%s", spyi_text_str(&full));
-        free(*entry);
-        *entry = NULL;
     }
+    free(entry);
     spyi_text_free(&slim);
     spyi_text_free(&full);
     return good ? SPY_OK : spyi_check_allocations(failed, SPY_ERROR_COMPILE, error);

@@ -21,7 +21,8 @@ struct spyi_build {
     spy_status status;
     spyi_text error, log;
     uint32_t failed; // allocations
-    // The task: the desc with NULL for its pointers, then what they lead to.
+    // The task: the profile, the desc with NULL for its pointers, then what they lead to.
+    spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
     size_t size;
     char *bytes;
@@ -38,7 +39,7 @@ static void spyi_build_add(spyi_build *b, const void *data, size_t size, const v
     if (data) b->size += spyi_align(size, 16);
 }
 
-static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
+static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const spyi_kernel_desc *desc) {
     const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
                *head;
     spyi_kernel_desc plain;
@@ -49,6 +50,8 @@ static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
     plain.params = NULL;
     plain.uniform_places = NULL;
     b->size = 0;
+    b->profile = *profile;
+    spyi_build_add(b, profile, sizeof *profile, &head);
     spyi_build_add(b, &plain, sizeof plain, &head);
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
@@ -72,14 +75,15 @@ static void spyi_build_free(spyi_build *b) {
     free(b);
 }
 
-static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *desc) {
+static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profile,
+                                  const spyi_kernel_desc *desc) {
     spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
     if (!b) return NULL;
     b->device = device;
-    spyi_build_add_all(b, desc); // measures
+    spyi_build_add_all(b, profile, desc); // measures
     b->bytes = (char *)spyi_calloc(1, b->size);
     if (b->bytes) {
-        spyi_build_add_all(b, desc);
+        spyi_build_add_all(b, profile, desc);
         return b;
     }
     free(b);
@@ -90,8 +94,15 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *de
 
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
+    spyi_text blob = { NULL, 0, 0 };
+    spyi_kernel_desc desc = b->desc; // of the blob
     uint32_t failed = spyi_failed_allocations();
-    b->status = device->backend->create_kernel(device->gpu, &b->desc, &b->kernel, &b->error);
+    b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc, &blob,
+                                         &b->error);
+    desc.code = blob.data;
+    desc.code_size = blob.size;
+    if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
+    spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
 
@@ -148,10 +159,11 @@ static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
     return done;
 }
 
-SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
-                                     spyi_kernel **kernel, spyi_text *error) {
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
+                                     spyi_text *error) {
     spyi_long_wait wait;
-    spyi_build *b = spyi_build_new(device, desc);
+    spyi_build *b = spyi_build_new(device, profile, desc);
     *kernel = NULL;
     if (!b) {
         spyi_text_add(error, "out of host memory");

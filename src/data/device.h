@@ -74,10 +74,11 @@ SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function);
 SPYI_FN void spyi_device_free(spy_device *device); // the last part of its release
 
 // >>build.c
-// The backend's create_kernel, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
+// The backend's compile and load, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
 // the thread goes on. `what` is for messages. Free-threaded.
-SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
-                                     spyi_kernel **kernel, spyi_text *error);
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
+                                     spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
 // When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
 // spyi_device_free() when it is.

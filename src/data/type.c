@@ -11,7 +11,7 @@ typedef struct spyi_type_node {
 } spyi_type_node;
 
 struct spyi_types {
-    spyi_target target;
+    const spyi_rules *rules;
     spyi_mutex lock;
     uint32_t next_id;
     spyi_type_node *buckets[SPYI_TYPE_BUCKETS];
@@ -28,8 +28,7 @@ static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    if (scalar == SPY_BOOL && types->target == SPYI_TARGET_SPIRV) return 4;
-    return spyi_scalar_size(scalar);
+    return scalar == SPY_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
 // CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
@@ -40,7 +39,7 @@ static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, u
     size_t one = spyi_type_device_scalar(types, scalar);
     *size = one * columns;
     *align = one;
-    if (types->target != SPYI_TARGET_CUDA) return;
+    if (!types->rules->aligns_vectors) return;
     if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
     if (scalar == SPY_FLOAT16 && columns >= 3) {
         *size = 8;
@@ -122,7 +121,7 @@ spyi_types *spyi_types_create(spyi_target target) {
     uint32_t failed = spyi_failed_allocations();
     spyi_types *types = (spyi_types *)spyi_calloc(1, sizeof *types);
     if (!types) return NULL;
-    types->target = target;
+    types->rules = spyi_rules_of(target);
     spyi_mutex_init(&types->lock);
     spyi_type none = spyi_type_blank(SPYI_TYPE_VOID);
     none.name = spyi_strdup("void");
@@ -161,8 +160,8 @@ void spyi_types_destroy(spyi_types *types) {
     free(types);
 }
 
-spyi_target spyi_types_target(const spyi_types *types) {
-    return types->target;
+const spyi_rules *spyi_types_rules(const spyi_types *types) {
+    return types->rules;
 }
 
 const spyi_type *spyi_type_void(spyi_types *types) {
@@ -240,7 +239,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     t.host_align = element->host_align;
     // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
     t.device_size = device_stride * (size_t)(count - 1) +
-                    (types->target == SPYI_TARGET_SPIRV ? element->device_size : device_stride);
+                    (types->rules->pads_structs ? device_stride : element->device_size);
     t.device_align = element->device_align;
     t.same_layout = element->same_layout && host_stride == device_stride;
     return spyi_type_intern(types, &t);

@@ -3,7 +3,7 @@
 #ifndef SPYI_TYPE_H
 #define SPYI_TYPE_H
 
-#include "backend/backend.h"
+#include "backend/target.h"
 
 typedef enum spyi_type_kind {
     SPYI_TYPE_VOID,
@@ -46,7 +46,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN spyi_target spyi_types_target(const spyi_types *types);
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of its target
 
 // Threads: any (one lock inside). Never NULL for valid arguments.
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);

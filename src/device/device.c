@@ -114,7 +114,7 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
     uint64_t bounds_record = 0;
     device->base = (spyi_gpu_base *)device->gpu;
     if (desc->check_bounds) status = spyi_bounds_create(device, &bounds_record, error);
-    device->types = spyi_types_create(device->base->limits.target);
+    device->types = spyi_types_create(device->base->limits.profile.target);
     if (device->types) device->compiler = spyi_compiler_for(device, desc, bounds_record);
     device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
     if (status != SPY_OK) return status;

@@ -101,7 +101,7 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
         return;
     }
     size_t size = leaf->field_size;
-    if (s->path->pads_structs) size = spyi_align(size, leaf->field_align);
+    if (s->rules->pads_structs) size = spyi_align(size, leaf->field_align);
     spyi_add_field(s, SPYI_PACK_KIND, 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
                    s->names[i]);
     spyi_text_free(&type);

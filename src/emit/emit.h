@@ -24,18 +24,6 @@ typedef enum spyi_walk_kind {
 
 #define SPYI_WHOLE_TEAM 255u
 
-// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
-typedef struct spyi_path {
-    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
-    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
-    bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
-    uint8_t wide_scalar;  // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
-    bool pads_structs;    // a struct fills whole multiples of its alignment, also inside another one
-    const char *boolean;  // what bare bools lie in memory as
-} spyi_path;
-
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
-
 // Scalars of a vector in wide variants.
 #define SPYI_LANES 4u
 
@@ -113,9 +101,9 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
 SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
 // Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
-SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits);
+SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);

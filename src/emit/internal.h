@@ -8,7 +8,7 @@
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
-    const spyi_path *path;
+    const spyi_rules *rules;
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;

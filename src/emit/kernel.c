@@ -107,13 +107,13 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "spyi_called" : spelling);
-    out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
+    out->block_by_address = out->block_size > function->object.device->base->limits.profile.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
-    if (out->block_size && !out->block_by_address && s->path->block_is_global)
+    if (out->block_size && !out->block_by_address && s->rules->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
     spyi_emit_entry_head(s, &kernel);
-    if (out->block_size && (out->block_by_address || !s->path->block_is_global))
+    if (out->block_size && (out->block_by_address || !s->rules->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
@@ -141,7 +141,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
     // slangpy_atomic.slang: the device adds floats by itself.
     if (s->bound->names_library &&
-        (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+        (function->object.device->base->limits.profile.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
@@ -171,14 +171,14 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
-    s.path = spyi_path_of(device->base->limits.target);
+    s.rules = spyi_rules_of(device->base->limits.profile.target);
     s.out = out;
-    s.max_groups = spyi_most_rows(&device->base->limits);
+    s.max_groups = spyi_most_rows(&device->base->limits.profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(bound, &device->base->limits, key->team ? 1 : key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits.profile, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);

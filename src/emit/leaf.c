@@ -1,21 +1,6 @@
 // One leaf in a kernel: where its elements lie, and how they are loaded and stored.
 #include "emit/internal.h"
 
-// >>targets
-
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
-    static const spyi_path paths[] = {
-        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
-        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
-        // parameter would first be copied whole.
-        { true, true, false, 8, false, "uint" },
-        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
-        // two accesses of it. Four doubles a thread are two accesses, each over every second half of the lines.
-        { false, false, true, 4, true, "uint8_t" },
-    };
-    return &paths[target];
-}
-
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
     spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
@@ -25,8 +10,8 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
-    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->rules->boolean);
+    else spyi_text_add(out, "%s%u", s->rules->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {

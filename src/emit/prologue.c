@@ -20,15 +20,15 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     return bound->rank > 0;
 }
 
-SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank) {
     const uint32_t *threads = bound->options.threads;
     if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
-    return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+    return profile->max_group_size < 256 ? profile->max_group_size : 256;
 }
 
-SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits) {
-    return limits->info.max_group_count < 65535 ? limits->info.max_group_count : 65535;
+SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
+    return profile->max_group_count < 65535 ? profile->max_group_count : 65535;
 }
 
 // >>coordinates

@@ -61,7 +61,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) 
 }
 
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
-    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
+    return s->rules->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
            spyi_scalar_size(type->scalar) == 8;
 }
 
@@ -78,6 +78,6 @@ SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
-    bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
+    bool packs = s->rules->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
     return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
 }

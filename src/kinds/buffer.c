@@ -37,9 +37,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    bool spirv = spyi_types_target(types) == SPYI_TARGET_SPIRV;
-    if (!good || (family->texels && !spirv) || (family->one && spirv)) return false;
-    leaf->binds = spirv;
+    const spyi_rules *rules = spyi_types_rules(types);
+    if (!good || (family->texels && !rules->typed_buffers) || (family->one && !rules->by_address))
+        return false;
+    leaf->binds = !rules->by_address;
     leaf->field_size = leaf->binds ? 0 : family->one ? 8 : 16;
     leaf->field_align = 8;
     leaf->reads = true;
@@ -94,7 +95,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (limits->max_bindings == 0)
+    else if (limits->profile.max_bindings == 0)
         spyi_text_add(
             error,
             "%s needs a binding, of which the device has none; on Vulkan they come with the extension "

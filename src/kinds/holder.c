@@ -20,7 +20,7 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
-                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
+                  spyi_kind_takes(leaf->type, NULL));
     return false;
 }
 

@@ -7,8 +7,8 @@
 // parameter.c
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// What such a parameter takes, for messages; NULL: it is none.
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
+// What such a parameter takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
 // whole.c and whole_fill.c
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".

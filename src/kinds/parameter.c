@@ -15,7 +15,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
     if (spyi_type_is_unsized(type))
         return "; it takes a struct of tensors, as many as there are to be elements";
@@ -25,7 +25,7 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     const char *takes =
         spyi_pointer_kind_of(parts.base) ? "; it takes a tensor, or an address as uint64"
         : spyi_view_kind_of(parts.base)
-            ? target == SPYI_TARGET_CUDA
+            ? rules && rules->tensor_views
                   ? "; it takes a tensor of exactly these elements, or of their scalars"
                   : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
         : spyi_is_typed_buffer(parts.base)

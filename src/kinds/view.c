@@ -20,7 +20,7 @@ static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf
     spyi_split_type(leaf->type->name, &parts);
     bool diff = strcmp(parts.base, "DiffTensorView") == 0;
     leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
-    bool good = spyi_types_target(types) == SPYI_TARGET_CUDA && leaf->element &&
+    bool good = spyi_types_rules(types)->tensor_views && leaf->element &&
                 spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good) return false;

@@ -157,17 +157,17 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     size_t size = 0;
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
-    if (feeds->binding_count + feeds->uniform_count > limits->max_bindings ||
-        feeds->uniform_count > limits->max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+    if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
+        feeds->uniform_count > limits->profile.max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
-                      feeds->binding_count, feeds->uniform_count, limits->max_bindings);
+                      feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        if (spyi_uniform_bytes(f, i) > limits->max_uniform_bytes) {
+        if (spyi_uniform_bytes(f, i) > limits->profile.max_uniform_bytes) {
             spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
-                          spyi_uniform_bytes(f, i), limits->max_uniform_bytes);
+                          spyi_uniform_bytes(f, i), limits->profile.max_uniform_bytes);
             return SPY_ERROR_UNSUPPORTED;
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);

@@ -62,7 +62,7 @@ SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const voi
 
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
     const spyi_limits *limits = &function->object.device->base->limits;
-    if (limits->target == SPYI_TARGET_CUDA) return true;
+    if (spyi_rules_of(limits->profile.target)->tensor_views) return true;
     spyi_text_add(
         error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
         limits->info.name, limits->info.backend);

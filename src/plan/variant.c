@@ -30,11 +30,11 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(spyi_text_str(&path), source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
-        size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
-        spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
+        const spyi_rules *rules = spyi_rules_of(device->base->limits.profile.target);
+        size_t text = rules->is_text ? code->prelude_size : 0; // without the compiler's prelude, and the NUL
+        spyi_text_add(&path, "%s/%s.%s", directory, name, rules->suffix);
         good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
-                               code->size - text - !spirv);
+                               code->size - text - rules->is_text);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -198,6 +198,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
+        spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
@@ -205,8 +206,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code_size = code.size;
         desc.entry = entry;
         desc.prelude_size = code.prelude_size;
-        desc.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
-        desc.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
+        profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
+        profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
         spyi_kernel_sizes(plan, &own, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;
@@ -214,7 +215,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status = spyi_build_kernel(device, &desc, spyi_text_str(&step), &variant->kernel, error);
+        status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);

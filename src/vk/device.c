@@ -223,20 +223,22 @@ static void spyi_vk_set_texels(spyi_vk_gpu *gpu) {
 
 static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     spyi_limits *limits = &gpu->base.limits;
+    spyi_profile *profile = &limits->profile;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     const VkMemoryType *type = &gpu->adapter.memory.memoryTypes[gpu->memory_type[SPYI_VK_MEMORY_DEVICE]];
     const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
                                          VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     limits->info = gpu->adapter.info;
-    limits->target = SPYI_TARGET_SPIRV;
-    limits->max_block_bytes = have->maxPushConstantsSize;
+    spyi_profile_of_info(profile, &limits->info);
+    profile->target = SPYI_TARGET_SPIRV;
+    profile->max_block_bytes = have->maxPushConstantsSize;
     if (gpu->vk.vkCmdPushDescriptorSetKHR != NULL && gpu->adapter.extensions[SPYI_VK_KHR_push_descriptor]) {
-        limits->max_bindings = gpu->adapter.max_push_descriptors;
-        if (have->maxPerStageDescriptorStorageBuffers < limits->max_bindings) {
-            limits->max_bindings = have->maxPerStageDescriptorStorageBuffers;
+        profile->max_bindings = gpu->adapter.max_push_descriptors;
+        if (have->maxPerStageDescriptorStorageBuffers < profile->max_bindings) {
+            profile->max_bindings = have->maxPerStageDescriptorStorageBuffers;
         }
-        if (limits->max_bindings > SPYI_VK_MAX_BINDINGS) limits->max_bindings = SPYI_VK_MAX_BINDINGS;
+        if (profile->max_bindings > SPYI_VK_MAX_BINDINGS) profile->max_bindings = SPYI_VK_MAX_BINDINGS;
     }
     limits->binding_alignment = 16;
     if (have->minStorageBufferOffsetAlignment > limits->binding_alignment) {
@@ -246,11 +248,11 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     limits->texel_alignment = (uint32_t)have->minTexelBufferOffsetAlignment;
     limits->max_texels = have->maxTexelBufferElements;
     spyi_vk_set_texels(gpu);
-    limits->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
-    limits->max_uniform_bytes = have->maxUniformBufferRange;
+    profile->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
+    profile->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
-    limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
-    limits->bindings_from_bytes = (uint64_t)8 << 20;
+    profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
+    profile->bindings_from_bytes = (uint64_t)8 << 20;
     limits->unified_memory =
         gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }

@@ -5,7 +5,7 @@
 #define SPYI_VK_INTERNAL_H
 
 #include "api/vk.h"
-#include "backend/backend.h"
+#include "backend/target.h"
 #include "vk/functions.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -366,7 +366,7 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 // >>kernel.c
 // Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
-SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                          spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);

@@ -138,17 +138,18 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     uint32_t i, kinds[SPYI_SLOT_RW_TEXELS + 1] = { 0, 0, 0 };
-    if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
+    if (!desc->block_by_address && desc->block_size > limits->profile.max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      limits->max_block_bytes);
+                      limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
-        desc->uniform_count > limits->max_uniforms) {
+    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
+        desc->uniform_count > limits->profile.max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
                       "which %u uniform buffers",
-                      desc->binding_count, desc->uniform_count, limits->max_bindings, limits->max_uniforms);
+                      desc->binding_count, desc->uniform_count, limits->profile.max_bindings,
+                      limits->profile.max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (i = 0; i < desc->binding_count && desc->slots != NULL; i++) kinds[desc->slots[i].kind]++;
@@ -201,8 +202,8 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     return result;
 }
 
-SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
-                                         spyi_text *error) {
+SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
     spyi_vk_kernel *kernel;

@@ -3,9 +3,10 @@
 // gpu_desc() the null backend with CUDA's limits, and lets failed checks pass: no kernel runs, so no value is right.
 //
 // Each kernel is compiled for compute capability 7.5, 9.0 and the newest that NVRTC knows, by two threads. The last line says
-// how many did not compile; how many took Slang's own prelude is said before.
+// how many did not compile; how many took Slang's own prelude is said before. What has been compiled is kept (blobs.h).
 #define _GNU_SOURCE
 #include "spy_test.h"
+#include "blobs.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ void _assert_memory_equal(const void *const a, const void *const b, const size_t
 typedef struct kernel {
     uint64_t hash;
     char *code, *label, *entry;
+    spyi_profile profile;
     spyi_kernel_desc desc;
 } kernel;
 
@@ -66,8 +68,9 @@ static void hear(spy_log_level level, const char *message, void *user) {
 
 static void compile_one(const kernel *k, int arch) {
     spyi_text code = { NULL, 0, 0 }, error = { NULL, 0, 0 };
-    char *entry = NULL;
-    spy_status status = spyi_cuda_compile(&context, &nvrtc, arch, &k->desc, &code, &entry, &error);
+    spyi_profile profile = k->profile;
+    profile.arch = (uint32_t)arch;
+    spy_status status = blobs_of(spy_cuda_backend())->compile(&context, NULL, &profile, &k->desc, &code, &error);
     spyi_mutex_lock(&lock);
     compiled++;
     if (status != SPY_OK) {
@@ -76,7 +79,6 @@ static void compile_one(const kernel *k, int arch) {
         fflush(stdout);
     }
     spyi_mutex_unlock(&lock);
-    free(entry);
     spyi_text_free(&code);
     spyi_text_free(&error);
 }
@@ -134,10 +136,11 @@ static char *with_check(const spyi_kernel_desc *desc) {
     return code.data;
 }
 
-// The library compiles each text of a device once; many devices of a program make the same ones.
-static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
+// The null backend's compile, which hears of every kernel. The library compiles each text of a device once; many devices of a
+// program make the same ones.
+static spy_status queue_kernel(spyi_context *ctx, const char *compiler, const spyi_profile *profile, const spyi_kernel_desc *desc,
+                               spyi_text *blob, spyi_text *error) {
     uint64_t hash = spyi_hash((const char *)desc->code + desc->prelude_size, desc->code_size - desc->prelude_size, 0);
-    (void)user, (void)error;
     spyi_mutex_lock(&lock);
     bool known = kernel_count == MOST_KERNELS;
     for (uint32_t i = 0; i < kernel_count && !known; i++) known = kernels[i]->hash == hash;
@@ -147,6 +150,7 @@ static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text 
         k->code = with_check(desc);
         k->label = spyi_strdup(desc->label);
         k->entry = spyi_strdup(desc->entry);
+        k->profile = *profile;
         k->desc = *desc;
         k->desc.code = k->code;
         k->desc.label = k->label;
@@ -154,7 +158,7 @@ static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text 
         kernels[kernel_count++] = k;
     }
     spyi_mutex_unlock(&lock);
-    return SPY_OK;
+    return spyi_null_backend()->compile(ctx, compiler, profile, desc, blob, error);
 }
 
 static void finish(void) {
@@ -164,6 +168,7 @@ static void finish(void) {
     for (int i = 0; i < THREADS; i++) spyi_thread_join(&threads[i]);
     printf("%u kernels, %u compilations by NVRTC %d.%d for sm_%d, %d, %d; %u with Slang's own prelude\n", kernel_count, compiled,
            nvrtc.major, nvrtc.minor, archs[0], archs[1], archs[2], fallbacks);
+    if (blobs.folder[0]) printf("%d of them kept in %s\n", spyi_atomic_load(&blobs.hits), blobs.folder);
     printf("%u passed, %u failed\n", compiled - failed, failed);
     fflush(NULL);
     _exit(failed || compiled == 0 ? 1 : 0);
@@ -175,11 +180,13 @@ static void start(void) {
     spyi_mutex_init(&lock);
     context.log.func = hear;
     context.log.level = SPY_LOG_INFO;
-    if (spyi_nvrtc_open(NULL, &nvrtc, &error) != SPY_OK) {
+    spyi_atomic_store(&context.told_compiler, 1);
+    if (spyi_nvrtc_find(NULL, &nvrtc, &error) != SPY_OK) {
         printf("%s\n0 passed, 1 failed\n", spyi_text_str(&error));
         fflush(NULL);
         _exit(1);
     }
+    blobs_of(spy_cuda_backend()); // its folder, before there are threads
     archs[0] = 75;
     archs[1] = 90;
     for (int i = 0; i < nvrtc.arch_count; i++)
@@ -205,6 +212,7 @@ int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *const tes
 void gpu_other_backend(spy_device_desc *desc);
 void gpu_other_backend(spy_device_desc *desc) {
     static spyi_null_desc null_desc;
+    static struct spyi_backend backend;
     memset(&null_desc, 0, sizeof null_desc);
     null_desc.target = SPYI_TARGET_CUDA;
     null_desc.max_block_bytes = 4096;
@@ -216,8 +224,9 @@ void gpu_other_backend(spy_device_desc *desc) {
     null_desc.max_group_count = 0x7fffffff;
     null_desc.memory_bytes = (uint64_t)64 << 30;
     null_desc.no_log = true;
-    null_desc.on_kernel = on_kernel;
-    desc->backend = spyi_null_backend();
+    backend = *spyi_null_backend();
+    backend.compile = queue_kernel;
+    desc->backend = &backend;
     desc->backend_desc = &null_desc;
     desc->adapter_name = NULL;
     desc->enable_validation = false;

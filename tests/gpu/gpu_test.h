@@ -2,7 +2,7 @@
 //
 // SPY_TEST_BACKEND: vulkan (default) or cuda. SPY_TEST_ADAPTER: part of the adapter's name, as spy_device_desc.adapter_name; default: the library's own choice.
 // Each test runs on a thread of its own, as libslang and drivers keep state of the thread that opened them.
-// SPY_TEST_THREADS=0: all on the main thread.
+// SPY_TEST_THREADS=0: all on the main thread. SPY_TEST_BLOBS: a folder that keeps CUDA kernels for the next run (blobs.h).
 #ifndef GPU_TEST_H
 #define GPU_TEST_H
 
@@ -98,6 +98,9 @@ static inline void gpu_log(spy_log_level level, const char *message, void *user)
 // tests/cuda/compile_only.c, when it is linked: a device that compiles and does not run.
 __attribute__((weak)) void gpu_other_backend(spy_device_desc *desc);
 
+// tests/common/implementation.c: the CUDA backend with kernels kept between runs (blobs.h).
+__attribute__((weak)) const spy_backend *gpu_keep_blobs(const spy_backend *backend);
+
 static inline bool gpu_is_cuda(void) {
     const char *backend = getenv("SPY_TEST_BACKEND");
     return gpu_other_backend != NULL || (backend && strcmp(backend, "cuda") == 0);
@@ -111,6 +114,7 @@ static inline spy_device_desc gpu_desc(void) {
     d.log.func = gpu_log;
     d.enable_validation = getenv("SPY_TEST_VALIDATION") != NULL;
     d.dump_directory = getenv("SPY_TEST_DUMP"); // tests/kernels/run
+    if (gpu_keep_blobs && getenv("SPY_TEST_BLOBS")) d.backend = gpu_keep_blobs(d.backend);
     if (gpu_other_backend) gpu_other_backend(&d);
     return d;
 }

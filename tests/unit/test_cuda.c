@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 static spyi_nvrtc nvrtc;
+static const char *fake_path; // the driver of fake_cuda
 
 static void has(const char *text, const char *word) {
     if (strstr(text, word)) return;
@@ -132,10 +133,11 @@ static spy_compile_options module_options; // that the kernels of compile() have
 
 static spy_status compile(int arch, const char *prelude, const char *body, spyi_text *code, spyi_text *error) {
     spyi_context ctx;
+    spyi_profile profile;
     spyi_kernel_desc desc;
     spyi_text text = { NULL, 0, 0 };
-    char *entry = NULL;
     memset(&ctx, 0, sizeof ctx);
+    memset(&profile, 0, sizeof profile);
     memset(&desc, 0, sizeof desc);
     memset(heard, 0, sizeof heard);
     ctx.log.func = hear;
@@ -147,11 +149,13 @@ static spy_status compile(int arch, const char *prelude, const char *body, spyi_
     desc.code = spyi_text_str(&text);
     desc.code_size = text.size + 1;
     desc.prelude_size = strlen(prelude);
-    desc.float_mode = (uint8_t)module_options.float_mode;
-    desc.debug_info = (uint8_t)module_options.debug_info;
-    spy_status status = spyi_cuda_compile(&ctx, &nvrtc, arch, &desc, code, &entry, error);
-    if (status == SPY_OK) assert_string_equal(entry, "spy_a_test");
-    else assert_null(entry);
+    profile.target = SPYI_TARGET_CUDA;
+    profile.arch = (uint32_t)arch;
+    profile.float_mode = (uint8_t)module_options.float_mode;
+    profile.debug_info = (uint8_t)module_options.debug_info;
+    spy_status status = spyi_cuda_compile_text(&ctx, &nvrtc, &profile, &desc, code, error);
+    char *entry = spyi_cuda_symbol(&desc);
+    assert_string_equal(entry, "spy_a_test");
     free(entry);
     spyi_text_free(&text);
     return status;
@@ -250,6 +254,136 @@ static void test_options(void **state) {
     }
     memset(&module_options, 0, sizeof module_options);
     spyi_text_free(&code);
+    spyi_text_free(&error);
+}
+
+// >>programs: compile needs no device, and load no compiler
+
+static const char program[] = "extern \"C\" __global__ void k() {}\n";
+
+static spyi_kernel_desc program_desc(const void *code, size_t size) {
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = "a-test";
+    desc.entry = "k";
+    desc.group_size = 64;
+    desc.group[0] = 64;
+    desc.group[1] = desc.group[2] = 1;
+    desc.code = code;
+    desc.code_size = size;
+    return desc;
+}
+
+static spyi_profile program_profile(uint32_t arch) {
+    spyi_profile profile;
+    memset(&profile, 0, sizeof profile);
+    profile.target = SPYI_TARGET_CUDA;
+    profile.arch = arch;
+    profile.max_block_bytes = 4096;
+    profile.max_uniforms = 32;
+    return profile;
+}
+
+static spyi_text cubin, ptx; // of `program`
+
+static void *compile_program(void *user) {
+    spyi_text *blob = (spyi_text *)user, error = { NULL, 0, 0 };
+    spyi_kernel_desc desc = program_desc(program, sizeof program);
+    spyi_profile profile = program_profile(blob == &ptx ? 9999 : 90);
+    spy_status status = spy_cuda_backend()->compile(NULL, NULL, &profile, &desc, blob, &error);
+    if (status != SPY_OK) print_error("%s\n", spyi_text_str(&error));
+    spyi_text_free(&error);
+    return status == SPY_OK ? user : NULL;
+}
+
+static void test_program(void **state) {
+    (void)state;
+    spyi_text blob = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    pthread_t other;
+    void *result = NULL;
+    spyi_text_free(&cubin);
+    spyi_text_free(&ptx);
+    assert_int_equal(pthread_create(&other, NULL, compile_program, &ptx), 0);
+    assert_non_null(compile_program(&cubin));
+    assert_int_equal(pthread_join(other, &result), 0);
+    assert_non_null(result);
+    assert_memory_equal(cubin.data, "\177ELF", 4);
+    assert_true(ptx.size > 0 && ptx.data[ptx.size - 1] == '\0');
+    has(ptx.data, ".entry spy_a_test");
+    // The same again is the same, whatever else is in the text that gets it.
+    spyi_text_add(&blob, "head");
+    assert_non_null(compile_program(&blob));
+    assert_int_equal(blob.size, cubin.size + 4);
+    assert_memory_equal(blob.data, "head", 4);
+    // What no device of the profile could run.
+    spyi_kernel_desc desc = program_desc(program, sizeof program);
+    spyi_profile profile = program_profile(90);
+    desc.block_size = 5000;
+    assert_int_equal(spy_cuda_backend()->compile(NULL, NULL, &profile, &desc, &blob, &error), SPY_ERROR_UNSUPPORTED);
+    has(spyi_text_str(&error), "5000 bytes of parameters exceed the device's 4096");
+    spyi_text_clear(&error);
+    desc.block_size = 0;
+    assert_int_equal(spy_cuda_backend()->compile(NULL, "/nowhere/libnvrtc.so.13", &profile, &desc, &blob, &error), SPY_ERROR_NO_COMPILER);
+    has(spyi_text_str(&error), "/nowhere/libnvrtc.so.13");
+    spyi_text_clear(&error);
+    desc.code = "void k() {}";
+    desc.code_size = 12;
+    assert_int_equal(spy_cuda_backend()->compile(NULL, NULL, &profile, &desc, &blob, &error), SPY_ERROR_COMPILE);
+    has(spyi_text_str(&error), "cannot compile kernel 'a-test'");
+    // SPIR-V is what drivers take.
+    const uint32_t words[] = { 0x07230203u, 0x00010500u, 0, 1, 0 };
+    const struct spyi_backend *backends[] = { spy_vk_backend(), spyi_null_backend() };
+    desc = program_desc(words, sizeof words);
+    memset(&profile, 0, sizeof profile);
+    for (int i = 0; i < 2; i++) {
+        spyi_text_clear(&blob);
+        assert_int_equal(backends[i]->compile(NULL, NULL, &profile, &desc, &blob, &error), SPY_OK);
+        assert_int_equal(blob.size, sizeof words);
+        assert_memory_equal(blob.data, words, sizeof words);
+    }
+    spyi_text_free(&blob);
+    spyi_text_free(&error);
+}
+
+static void test_load(void **state) {
+    (void)state;
+    spyi_gpu *gpu = NULL;
+    spyi_kernel *kernel;
+    spyi_context ctx;
+    spy_cuda_desc cuda;
+    spy_device_desc d;
+    spyi_text error = { NULL, 0, 0 };
+    const spy_backend *backend = spy_cuda_backend();
+    memset(&cuda, 0, sizeof cuda);
+    memset(&d, 0, sizeof d);
+    cuda.driver_library = fake_path;
+    cuda.nvrtc_library = "/nowhere/libnvrtc.so.13"; // which is not asked for
+    d.backend = backend;
+    d.backend_desc = &cuda;
+    spyi_context_init(&ctx, &d);
+    assert_int_equal(backend->create(&ctx, &d, &gpu, &error), SPY_OK);
+    const spyi_gpu_base *base = (const spyi_gpu_base *)(const void *)gpu;
+    assert_int_equal(base->limits.profile.target, SPYI_TARGET_CUDA);
+    assert_int_equal(base->limits.profile.arch, 990);
+    assert_string_equal(base->compiler, "/nowhere/libnvrtc.so.13");
+    const spyi_text *blobs[] = { &cubin, &ptx };
+    for (int i = 0; i < 2; i++) {
+        spyi_kernel_desc desc = program_desc(blobs[i]->data, blobs[i]->size);
+        assert_int_equal(backend->load(gpu, &desc, &kernel, &error), SPY_OK);
+        backend->destroy_kernel(gpu, kernel);
+    }
+    // PTX that is cut off, and nothing.
+    for (size_t size = 0; size < ptx.size; size += ptx.size - 1) {
+        spyi_kernel_desc desc = program_desc(ptx.data, size);
+        spyi_text_clear(&error);
+        assert_int_equal(backend->load(gpu, &desc, &kernel, &error), SPY_ERROR_COMPILE);
+        assert_null(kernel);
+        has(spyi_text_str(&error), "what kernel 'a-test' has is neither PTX nor a cubin");
+    }
+    backend->destroy(gpu);
+    spyi_context_destroy(&ctx);
+    spyi_text_free(&cubin);
+    spyi_text_free(&ptx);
     spyi_text_free(&error);
 }
 
@@ -505,7 +639,6 @@ static void test_descs(void **state) {
 
 // >>contexts: on a driver without a GPU, which is found under the real one's name once it is loaded, so the last tests here
 
-static const char *fake_path;
 static int (*cu_create)(void **context, unsigned flags, int device);
 static int (*cu_destroy)(void *context);
 static int (*cu_current)(void **context);
@@ -681,7 +814,8 @@ int main(int count, char **words) {
     fake_path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_driver), cmocka_unit_test(test_wrong_driver),
                                         cmocka_unit_test(test_missing_nvrtc), cmocka_unit_test(test_open_nvrtc),
-                                        cmocka_unit_test(test_compile), cmocka_unit_test(test_options), cmocka_unit_test(test_layouts),
+                                        cmocka_unit_test(test_compile), cmocka_unit_test(test_options), cmocka_unit_test(test_program),
+                                        cmocka_unit_test(test_load), cmocka_unit_test(test_layouts),
                                         cmocka_unit_test(test_descs), cmocka_unit_test(test_current_context),
                                         cmocka_unit_test(test_given_context), cmocka_unit_test(test_other_streams) };
     return cmocka_run_group_tests(tests, NULL, NULL);

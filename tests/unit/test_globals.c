@@ -597,10 +597,10 @@ static void test_backend_rules(void **state) {
     desc.entry = "e";
     desc.group_size = 1;
     desc.uniform_count = 13;
-    assert_int_equal(backend->create_kernel(t.device->gpu, &desc, &kernel, &error), SPY_ERROR_INTERNAL);
+    assert_int_equal(backend->load(t.device->gpu, &desc, &kernel, &error), SPY_ERROR_INTERNAL);
     assert_non_null(strstr(spyi_text_str(&error), "uniform"));
     desc.uniform_count = 1;
-    assert_int_equal(backend->create_kernel(t.device->gpu, &desc, &kernel, &error), SPY_OK);
+    assert_int_equal(backend->load(t.device->gpu, &desc, &kernel, &error), SPY_OK);
     dispatch.kernel = kernel;
     dispatch.groups[0] = dispatch.groups[1] = dispatch.groups[2] = 1;
     assert_int_equal(backend->dispatch(t.device->gpu, &dispatch, &error), SPY_ERROR_INTERNAL); // no uniforms

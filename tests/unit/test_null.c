@@ -64,7 +64,7 @@ static spyi_kernel_desc test_kernel_desc(uint32_t block_size, uint32_t bindings)
 static spyi_kernel *test_kernel(test_gpu *t, uint32_t block_size, uint32_t bindings) {
     spyi_kernel_desc d = test_kernel_desc(block_size, bindings);
     spyi_kernel *k = NULL;
-    assert_int_equal(t->b->create_kernel(t->gpu, &d, &k, &t->error), SPY_OK);
+    assert_int_equal(t->b->load(t->gpu, &d, &k, &t->error), SPY_OK);
     assert_non_null(k);
     return k;
 }
@@ -93,9 +93,9 @@ static void test_limits(void **state) {
     (void)state;
     test_open(&t, d);
     limits = &((const spyi_gpu_base *)(const void *)t.gpu)->limits;
-    assert_int_equal(limits->max_block_bytes, 128);
-    assert_int_equal(limits->max_bindings, 16);
-    assert_true(limits->bindings_from_bytes == UINT64_MAX);
+    assert_int_equal(limits->profile.max_block_bytes, 128);
+    assert_int_equal(limits->profile.max_bindings, 16);
+    assert_true(limits->profile.bindings_from_bytes == UINT64_MAX);
     assert_string_equal(limits->info.backend, "null");
     assert_int_equal(limits->info.type, SPY_ADAPTER_CPU);
     assert_true(limits->info.features & SPY_FEATURE_POINTERS);
@@ -110,14 +110,14 @@ static void test_limits(void **state) {
     d.target = SPYI_TARGET_CUDA;
     test_open(&t, d);
     limits = &((const spyi_gpu_base *)(const void *)t.gpu)->limits;
-    assert_int_equal(limits->max_block_bytes, 32);
+    assert_int_equal(limits->profile.max_block_bytes, 32);
     assert_int_equal(limits->info.max_inline_block_bytes, 32);
-    assert_int_equal(limits->max_bindings, 0);
-    assert_true(limits->prefers_bindings);
-    assert_int_equal(limits->bindings_from_bytes, 1000);
+    assert_int_equal(limits->profile.max_bindings, 0);
+    assert_true(limits->profile.prefers_bindings);
+    assert_int_equal(limits->profile.bindings_from_bytes, 1000);
     assert_int_equal(limits->info.max_group_count, 7);
     assert_true(limits->unified_memory);
-    assert_int_equal(limits->target, SPYI_TARGET_CUDA);
+    assert_int_equal(limits->profile.target, SPYI_TARGET_CUDA);
     test_close(&t, NULL);
 
     assert_int_equal(spyi_null_backend()->enumerate(NULL, 0, &error), 1);
@@ -403,10 +403,10 @@ static void test_kernel_rules(void **state) {
     char block[129] = { 0 };
     (void)state;
     test_open(&t, test_defaults());
-    assert_int_equal(t.b->create_kernel(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
     assert_null(k);
     d.block_by_address = true;
-    assert_int_equal(t.b->create_kernel(t.gpu, &d, &k, &t.error), SPY_OK);
+    assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, NULL, NULL, 1, false), SPY_ERROR_INTERNAL);
     assert_int_equal(test_dispatch(&t, k, block, NULL, 0, false), SPY_ERROR_INTERNAL);
     assert_int_equal(test_dispatch(&t, k, block, NULL, 65536, false), SPY_ERROR_INTERNAL);
@@ -416,10 +416,10 @@ static void test_kernel_rules(void **state) {
     assert_int_equal(t.b->wait(t.gpu, 1, UINT64_MAX, &t.error), SPY_OK);
     t.b->destroy_kernel(t.gpu, k);
     d = test_kernel_desc(0, 17);
-    assert_int_equal(t.b->create_kernel(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
     d = test_kernel_desc(0, 0);
     d.group_size = 1025;
-    assert_int_equal(t.b->create_kernel(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
 
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 256);
     k = test_kernel(&t, 0, 1);
@@ -571,8 +571,8 @@ static void test_failures(void **state) {
     (void)state;
     test_open(&t, test_defaults());
     spyi_null_fail(t.gpu, SPYI_NULL_STEP_KERNEL, 0, SPY_ERROR_OUT_OF_DEVICE_MEMORY);
-    assert_int_equal(t.b->create_kernel(t.gpu, &d, &k, &t.error), SPY_ERROR_OUT_OF_DEVICE_MEMORY);
-    assert_int_equal(t.b->create_kernel(t.gpu, &d, &k, &t.error), SPY_OK);
+    assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_OK);
     spyi_null_fail(t.gpu, SPYI_NULL_STEP_RECORD, 1, SPY_ERROR_OUT_OF_MEMORY);
     assert_int_equal(test_dispatch(&t, k, &block, NULL, 1, false), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, &block, NULL, 1, false), SPY_ERROR_OUT_OF_MEMORY);
@@ -598,7 +598,7 @@ static void test_make_kernels(void *arg) {
     for (i = 0; i < 200; i++) {
         spyi_text error = { NULL, 0, 0 };
         spyi_kernel *k = NULL;
-        if (t->b->create_kernel(t->gpu, &d, &k, &error) == SPY_OK) t->b->destroy_kernel(t->gpu, k);
+        if (t->b->load(t->gpu, &d, &k, &error) == SPY_OK) t->b->destroy_kernel(t->gpu, k);
         spyi_text_free(&error);
     }
 }

@@ -127,7 +127,7 @@ static spyi_kernel_desc test_kernel_desc(const char *entry, const uint32_t *code
 
 static spyi_kernel *test_kernel(test_gpu *t, spyi_kernel_desc desc) {
     spyi_kernel *kernel = NULL;
-    test_ok(t, backend->create_kernel(t->gpu, &desc, &kernel, &t->error));
+    test_ok(t, backend->load(t->gpu, &desc, &kernel, &t->error));
     return kernel;
 }
 
@@ -241,7 +241,7 @@ static void test_bindings(void **state) {
     int i;
     (void)state;
     test_open(&t);
-    if (test_limits(&t)->max_bindings < 2) {
+    if (test_limits(&t)->profile.max_bindings < 2) {
         print_message("skipped: no push descriptors\n");
         test_close(&t);
         skip();
@@ -740,7 +740,7 @@ static void test_marks(void **state) {
 
 static void test_refused(test_gpu *t, spyi_kernel_desc desc, spy_status want, const char *text) {
     spyi_kernel *kernel = NULL;
-    assert_int_equal(backend->create_kernel(t->gpu, &desc, &kernel, &t->error), want);
+    assert_int_equal(backend->load(t->gpu, &desc, &kernel, &t->error), want);
     assert_null(kernel);
     if (strstr(spyi_text_str(&t->error), text) == NULL)
         fail_msg("'%s' lacks '%s'", spyi_text_str(&t->error), text);
@@ -1207,7 +1207,7 @@ static void test_compile(void *arg) {
         spyi_kernel_desc desc =
             test_kernel_desc("slow", vk_kernel_slow, sizeof vk_kernel_slow,
                              16 + 4 * (uint32_t)(i % 5)); // layouts that are made by the first
-        if (backend->create_kernel(w->t->gpu, &desc, &kernel, &error) != SPY_OK) w->failures++;
+        if (backend->load(w->t->gpu, &desc, &kernel, &error) != SPY_OK) w->failures++;
         else backend->destroy_kernel(w->t->gpu, kernel);
     }
     spyi_text_free(&error);

@@ -1,6 +1,7 @@
 // The null backend's work: a list of operations in host memory, checked against backend.h and carried out in
 // order.
 #include "backend/null/null.h"
+#include "backend/target.h"
 
 // >>objects
 
@@ -39,7 +40,7 @@ typedef struct spyi_null_gpu {
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // ticks
     uint32_t label_depth;            // pushed and not popped
-    int time_state; // 0: never begun, 1: begun, 2: ended
+    int time_state;                  // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
     void *user_data;
@@ -279,8 +280,8 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 
 // >>kernels
 
-static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                          spyi_text *error) {
+static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                 spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const spyi_limits *limits = &n->base.limits;
     spyi_null_kernel *k;
@@ -289,18 +290,18 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     *kernel = NULL;
     if (status != SPY_OK) return status;
     if (!desc->code || desc->code_size == 0 || !desc->entry)
-        return spyi_null_broken(n, error, "create_kernel: there is no code or no entry");
+        return spyi_null_broken(n, error, "load: there is no code or no entry");
     if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
-        return spyi_null_broken(n, error, "create_kernel: %u threads are not a group of 1 to %u",
-                                desc->group_size, limits->info.max_group_size);
-    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
-        desc->uniform_count > limits->max_uniforms)
-        return spyi_null_broken(
-            n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
-            desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
-            limits->max_uniforms);
+        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", desc->group_size,
+                                limits->info.max_group_size);
+    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
+        desc->uniform_count > limits->profile.max_uniforms)
+        return spyi_null_broken(n, error,
+                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+                                desc->binding_count + desc->uniform_count, limits->profile.max_bindings,
+                                desc->uniform_count, limits->profile.max_uniforms);
     if (desc->binding_count > SPYI_MOST_SLOTS)
-        return spyi_null_broken(n, error, "create_kernel: %u bindings are more than SPYI_MOST_SLOTS",
+        return spyi_null_broken(n, error, "load: %u bindings are more than SPYI_MOST_SLOTS",
                                 desc->binding_count);
     for (i = 0; i < desc->binding_count && desc->slots; i++) {
         const spyi_slot *s = &desc->slots[i];
@@ -308,14 +309,13 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
         bool texels = s->kind != SPYI_SLOT_BUFFER;
         if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
             (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
-            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i,
-                                    s->count);
+            return spyi_null_broken(n, error, "load: slot %u: %u elements, or its format", i, s->count);
     }
-    if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
-        return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
-                                desc->block_size, limits->max_block_bytes);
+    if (desc->block_size > limits->profile.max_block_bytes && !desc->block_by_address)
+        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u",
+                                desc->block_size, limits->profile.max_block_bytes);
     if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
-        return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
     if (n->on_kernel) {
         status = n->on_kernel(desc, n->on_kernel_data, error);
         if (status != SPY_OK) return status;
@@ -453,7 +453,8 @@ static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text
 }
 
 static spy_status spyi_null_begin(spyi_null_gpu *n, spyi_text *error) {
-    spy_status status = n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
+    spy_status status =
+        n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
     if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
     return status;
 }
@@ -481,10 +482,11 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || (u->size == 0 && limits->target == SPYI_TARGET_SPIRV) ||
-            u->size > limits->max_uniform_bytes)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
-                                    k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
+        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
+            u->size > limits->profile.max_uniform_bytes)
+            return spyi_null_broken(n, error,
+                                    "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
     }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
@@ -777,11 +779,12 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
                                   SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
     spy_device_info *info = &limits->info;
+    spyi_profile *profile = &limits->profile;
     uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
-    limits->target = d->target;
-    limits->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
-    limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
+    profile->target = d->target;
+    profile->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
+    profile->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
     limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
@@ -790,11 +793,11 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
         for (columns = 0; columns < 4; columns++)
             if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
-    limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
-    limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
+    profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
+    profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
-    limits->prefers_bindings = d->prefers_bindings;
-    limits->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
+    profile->prefers_bindings = d->prefers_bindings;
+    profile->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
     limits->unified_memory = d->unified_memory;
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
@@ -805,11 +808,12 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
-    info->max_inline_block_bytes = limits->max_block_bytes;
+    info->max_inline_block_bytes = profile->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
     info->max_binding_bytes = limits->max_binding_bytes;
     info->timestamp_period_ns = d->timestamp_period_ns > 0 ? d->timestamp_period_ns : 1;
     if (!(info->features & SPY_FEATURE_TIMESTAMPS)) info->timestamp_period_ns = 0;
+    spyi_profile_of_info(profile, info);
 }
 
 static size_t spyi_null_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -888,7 +892,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_destroy,
                                                      spyi_null_allocate_chunk,
                                                      spyi_null_free_chunk,
-                                                     spyi_null_create_kernel,
+                                                     spyi_compile_as_is,
+                                                     spyi_null_load,
                                                      spyi_null_destroy_kernel,
                                                      spyi_null_dispatch,
                                                      spyi_null_copy,

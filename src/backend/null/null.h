@@ -26,8 +26,8 @@ typedef struct spyi_null_desc {
     uint64_t max_binding_bytes; // 1 GiB
     uint32_t texel_alignment;   // 64
     uint64_t max_texels;        // 64 Mi
-    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
-    uint32_t max_uniforms;      // 12
+    bool no_texels;        // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
+    uint32_t max_uniforms; // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
@@ -42,7 +42,7 @@ typedef struct spyi_null_desc {
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
-    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as create_kernel.
+    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as load.
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
     spyi_text *report; // the test's own text for broken rules, which outlives the device
@@ -108,7 +108,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
-    SPYI_NULL_STEP_KERNEL,   // create_kernel
+    SPYI_NULL_STEP_KERNEL,   // load
     SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT

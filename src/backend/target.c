@@ -1,0 +1,33 @@
+// The table of targets, and what backends of one target share.
+#include "backend/target.h"
+
+// clang-format off
+static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
+    // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half of
+    // 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point parameter would
+    // first be copied whole.
+    //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed unsized views arrays
+    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  false, false, true },
+    // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes two accesses
+    // of it. Four doubles a thread are two accesses, each over every second half of the lines. For typed buffers Slang has no code.
+    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,  true,  false },
+};
+// clang-format on
+
+SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target) {
+    return &spyi_target_rules[target];
+}
+
+SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info) {
+    profile->features = info->features;
+    profile->max_group_size = info->max_group_size;
+    profile->max_group_count = info->max_group_count;
+}
+
+SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations();
+    (void)ctx, (void)compiler, (void)profile;
+    if (desc->code_size > 0) spyi_text_add_n(blob, (const char *)desc->code, desc->code_size);
+    return spyi_check_allocations(failed, SPY_OK, error);
+}

@@ -1,0 +1,128 @@
+// SPIR-V: its row of the table of targets, and what Slang's options do there.
+#include "compiler/target.h"
+
+// >>options
+
+// Whether spirv-opt, which is in the library slang-glslang, is at hand. Within a task.
+static bool spyi_sl_can_optimize(void) {
+    spyi_sl_global *global = spyi_sl_global_session();
+    return global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
+}
+
+// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
+// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+static int32_t spyi_sl_optimization(spy_optimization o) {
+    switch (o) {
+    case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
+    case SPY_OPTIMIZATION_HIGH: return SPYI_SL_OPTIMIZATION_HIGH;
+    case SPY_OPTIMIZATION_HIGHEST: return SPYI_SL_OPTIMIZATION_MAXIMAL;
+    default: return SPYI_SL_OPTIMIZATION_NONE;
+    }
+}
+
+static void spyi_spirv_add_options(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count) {
+    bool missing = options->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize();
+    out[(*count)++] =
+        spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
+                           missing ? SPYI_SL_OPTIMIZATION_NONE : spyi_sl_optimization(options->optimization));
+}
+
+static bool spyi_spirv_optimizes(const spyi_unit *unit) {
+    return unit->options.optimization > SPY_OPTIMIZATION_NONE && spyi_sl_can_optimize();
+}
+
+// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
+static bool spyi_sl_knows_precise(const char *version) {
+    char *end = NULL;
+    unsigned long year = strtoul(version, &end, 10);
+    unsigned long release = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return year > 2026 || (year == 2026 && release >= 14);
+}
+
+static spy_status spyi_spirv_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
+    const spy_compile_options *o = &unit->options;
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (o->optimization > SPY_OPTIMIZATION_NONE) {
+        bool possible = spyi_sl_can_optimize();
+        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
+            spyi_text_add(notes,
+                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
+                          "module's code is optimised before the driver does\n",
+                          lib->version, lib->path);
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
+        spyi_text_add(error,
+                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
+                      "and later honour it",
+                      lib->version);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_FAST)
+        spyi_text_add(notes, "options.float_mode: FAST has no effect on SPIR-V\n");
+    return SPY_OK;
+}
+
+// >>code
+
+static bool spyi_spirv_prepare(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                               spyi_text *messages) {
+    (void)unit, (void)live, (void)linked, (void)messages;
+    return true;
+}
+
+static bool spyi_spirv_has_derivative(const void *code, size_t size) {
+    return spyi_code_is_derivative((const uint32_t *)code, size / sizeof(uint32_t));
+}
+
+// The structs keep their names until what reads them is done.
+static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
+    uint32_t *words = (uint32_t *)code->data;
+    size_t count = code->size / sizeof *words;
+    spyi_code_patch_source(words, count);
+    faults->saved = !spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+    faults->additions = !spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
+    spyi_code_sparse_sums(words, &count);
+    count = spyi_code_drop_struct_names(words, count);
+    code->data = words;
+    code->size = count * sizeof *words;
+}
+
+static bool spyi_spirv_place(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages) {
+    size_t count = code->size / sizeof(uint32_t);
+    bool good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+    code->size = count * sizeof(uint32_t);
+    return good;
+}
+
+// >>layout: as reflection says
+
+static size_t spyi_spirv_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    return SPYI_SL_FUNCTION(unit, spReflectionTypeLayout_GetSize)(layout, SPYI_SL_CATEGORY_UNIFORM);
+}
+
+static bool spyi_spirv_is_moved(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    (void)unit, (void)layout;
+    return false;
+}
+
+static size_t spyi_spirv_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params) {
+    (void)params;
+    return SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetOffset)(param, SPYI_SL_CATEGORY_UNIFORM);
+}
+
+SPYI_FN const spyi_code_target *spyi_code_spirv(void) {
+    static const spyi_code_target table = { SPYI_SL_TARGET_SPIRV,
+                                            "spirv_1_5",
+                                            spyi_spirv_add_options,
+                                            spyi_spirv_check_options,
+                                            spyi_spirv_optimizes,
+                                            spyi_spirv_has_derivative,
+                                            spyi_spirv_prepare,
+                                            spyi_spirv_mend,
+                                            spyi_spirv_place,
+                                            spyi_spirv_size,
+                                            spyi_spirv_is_moved,
+                                            NULL, // no field is moved
+                                            spyi_spirv_param };
+    return &table;
+}
