@@ -4418,6 +4418,7 @@ typedef struct spyi_context {
     double compile_timeout_s; // 0: no limit
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
+    spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too
     spy_status error_code;   // first error since the last take
     spyi_text error;         // its text
@@ -4445,7 +4446,8 @@ SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
                        bool finished);                   // tells desc.progress and desc.blocking
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
 // What this thread would tell the log is added to `lines` instead, for spyi_tell_log() on another thread; NULL: told again.
-SPYI_FN void spyi_keep_log(spyi_text *lines);
+// Returns what was given before.
+SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // tells what was kept, and empties `lines`
 SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // desc.allocator, not malloc()
 
@@ -5894,8 +5896,10 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     spyi_text_free(&text);
 }
 
-void spyi_keep_log(spyi_text *lines) {
+spyi_text *spyi_keep_log(spyi_text *lines) {
+    spyi_text *before = spyi_kept_log;
     spyi_kept_log = lines;
+    return before;
 }
 
 void spyi_tell_log(spyi_context *ctx, spyi_text *lines) {
@@ -6384,17 +6388,35 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 
 // The table that a backend fills. Nothing above it mentions an API, and a backend sees api, base and this file only.
 //
-// Threads: the device layer calls a backend from one thread at a time, with two exceptions that must be free-threaded:
-// create_kernel and destroy_kernel (compile threads). Errors: functions that can fail return a status and append one
-// sentence to `error`, without a prefix; the caller adds function and argument.
+// Threads: the device layer calls a backend from one thread at a time, with three exceptions that must be free-threaded:
+// compile, which needs no device, load and destroy_kernel (compile threads). Errors: functions that can fail return a status
+// and append one sentence to `error`, without a prefix; the caller adds function and argument.
 
 typedef struct spyi_gpu
     spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
-// What kernels are compiled to.
-typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA } spyi_target;
+// What kernels are compiled to. What differs between them is in target.h.
+typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
+
+// What kernels are made for, as data: a kernel's text, and what compile makes of it, depend on this and on no device. Plain
+// bytes without pointers, zeroed before its members are set, so that equal ones have equal bytes.
+typedef struct spyi_profile {
+    spyi_target target;
+    uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; else 0
+    // Of a program, not of a device, whose own are 0: spy_float_mode, spy_debug_info. SPIR-V has them in itself.
+    uint8_t float_mode, debug_info;
+    bool prefers_bindings;    // structured buffers are faster than pointers whatever the size (lavapipe)
+    uint32_t features;        // SPY_FEATURE_*
+    uint32_t max_group_size;  // threads
+    uint32_t max_group_count; // in each dimension
+    uint32_t max_block_bytes; // inline parameters of a dispatch
+    uint32_t max_bindings;    // buffers of a kernel; 0: pointers only
+    uint32_t max_uniforms;    // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniform_bytes;
+    uint64_t bindings_from_bytes; // without prefers_bindings: arrays from this size on use structured buffers
+} spyi_profile;
 
 // Where memory lies.
 typedef enum spyi_memory {
@@ -6439,7 +6461,7 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    // At most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it.
+    // At most profile.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it.
     uint32_t size;
 } spyi_uniform;
 
@@ -6452,19 +6474,19 @@ typedef struct spyi_uniform_place {
 #define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
 #define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
 
+// A kernel: its code, and what a device must know to run it.
 typedef struct spyi_kernel_desc {
-    const char *label;   // debug name
-    const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
+    const char *label; // debug name
+    // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
+    const void *code;
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself.
-    uint8_t float_mode, debug_info;
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
-        block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
+        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
     const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
@@ -6492,21 +6514,15 @@ typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } sp
 #define SPYI_TIME_SLOTS 1024u // for time_mark
 
 typedef struct spyi_limits {
-    spy_device_info info; // what the user sees
-    spyi_target target;
-    uint32_t max_block_bytes;   // inline parameters of a dispatch
-    uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
+    spy_device_info info;       // what the user sees
+    spyi_profile profile;       // what its kernels are made for
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment;           // bytes
     uint64_t max_texels;                // of a typed buffer
     uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
-    uint32_t max_uniforms;              // uniform buffers of a kernel, which count as bindings too
-    uint32_t max_uniform_bytes;
-    uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
-    bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
-    uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
-    bool unified_memory;          // device memory is mapped and cached: no staging
+    uint32_t fill_alignment;            // offset and size of fill (4 on Vulkan)
+    bool unified_memory;                // device memory is mapped and cached: no staging
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
@@ -6524,6 +6540,7 @@ typedef struct spyi_gpu_base {
     const struct spyi_backend *backend;
     spyi_context *ctx;
     spyi_limits limits;
+    const char *compiler; // path of the library that compile is to use, if the user has named one; else NULL
     spyi_gpu_stats stats;
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
@@ -6544,9 +6561,13 @@ struct spyi_backend {
                                  spyi_chunk *chunk, spyi_text *error);
     void (*free_chunk)(spyi_gpu *gpu, spyi_chunk *chunk);
 
-    // Kernels. destroy_kernel: as free_chunk.
-    spy_status (*create_kernel)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                spyi_text *error);
+    // Kernels, in two steps. compile makes of desc->code what can leave the process, for any device of the profile: SPIR-V
+    // words; PTX that ends with a NUL, or a cubin. It appends to `blob`. `compiler`: path of the library that does it; NULL:
+    // the one that is found. `ctx` is for the log, and may be NULL.
+    spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                          const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+    // Makes a kernel of a blob, desc->code. destroy_kernel: as free_chunk.
+    spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
@@ -6619,6 +6640,48 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 // held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
 
+// >>backend/target.h ----------------------------------------------------------------------------------------
+
+// Targets: what kernels are compiled to. What one target does otherwise than another is a column of one table, and what must read
+// or mend a target's own code is in compiler/target_*.c, behind a table of its own (compiler/target.h).
+
+typedef struct spyi_rules {
+    // The code that Slang makes.
+    const char *suffix; // of files that it is written to
+    bool is_text;       // begins with the compiler's own prelude and ends with a NUL
+    // Types in memory.
+    const char *boolean; // what bare bools are
+    uint8_t bool_size;   // ... and their bytes
+    bool
+        aligns_vectors; // of two and of four lie on their whole size (16 at most); halves of three and four are two pairs
+    bool
+        pads_structs; // structs and elements of arrays fill whole multiples of their alignment, also the last one, and inside others
+    // What kernels load and store.
+    bool
+        block_is_global; // the block is a constant of the program (push constants); else an argument of the entry point
+    bool splits_vectors; // vectors of 3 and 4 64-bit scalars go scalar by scalar
+    bool packs_words;    // small scalars of wide variants go 16 bytes at a time, as uint4
+    uint8_t
+        wide_scalar; // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
+    // Parameters.
+    bool
+        by_address; // no bindings: buffers are addresses and counts, uniform buffers addresses, in what is around them
+    bool typed_buffers;  // Buffer<T>
+    bool unsized_arrays; // T[]
+    bool tensor_views;   // TensorView<T>, and [CudaKernel] functions, which have them
+    bool entry_arrays;   // an entry point takes arrays of buffers as its own parameters
+} spyi_rules;
+
+SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
+
+// >>for backends
+
+// What a device's profile has of what the user sees.
+SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info);
+// spyi_backend.compile where drivers take the code as it is.
+SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+
 // >>backend/core.c ------------------------------------------------------------------------------------------
 
 // What a backend asks of the device that it serves.
@@ -6647,6 +6710,41 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
     return SPYI_CONTEXT(device)->core->recording_reported(device, function);
 }
 
+// >>backend/target.c ----------------------------------------------------------------------------------------
+
+// The table of targets, and what backends of one target share.
+
+// clang-format off
+static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
+    // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half of
+    // 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point parameter would
+    // first be copied whole.
+    //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed unsized views arrays
+    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  false, false, true },
+    // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes two accesses
+    // of it. Four doubles a thread are two accesses, each over every second half of the lines. For typed buffers Slang has no code.
+    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,  true,  false },
+};
+// clang-format on
+
+SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target) {
+    return &spyi_target_rules[target];
+}
+
+SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info) {
+    profile->features = info->features;
+    profile->max_group_size = info->max_group_size;
+    profile->max_group_count = info->max_group_count;
+}
+
+SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
+                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations();
+    (void)ctx, (void)compiler, (void)profile;
+    if (desc->code_size > 0) spyi_text_add_n(blob, (const char *)desc->code, desc->code_size);
+    return spyi_check_allocations(failed, SPY_OK, error);
+}
+
 // >>backend/null/null.h -------------------------------------------------------------------------------------
 
 // The null backend: a device without a GPU, for tests. It writes down all work in a list that a test reads,
@@ -6673,8 +6771,8 @@ typedef struct spyi_null_desc {
     uint64_t max_binding_bytes; // 1 GiB
     uint32_t texel_alignment;   // 64
     uint64_t max_texels;        // 64 Mi
-    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
-    uint32_t max_uniforms;      // 12
+    bool no_texels;        // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
+    uint32_t max_uniforms; // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
@@ -6689,7 +6787,7 @@ typedef struct spyi_null_desc {
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
-    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as create_kernel.
+    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as load.
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
     spyi_text *report; // the test's own text for broken rules, which outlives the device
@@ -6755,7 +6853,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
-    SPYI_NULL_STEP_KERNEL,   // create_kernel
+    SPYI_NULL_STEP_KERNEL,   // load
     SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
@@ -6815,7 +6913,7 @@ typedef struct spyi_null_gpu {
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // ticks
     uint32_t label_depth;            // pushed and not popped
-    int time_state; // 0: never begun, 1: begun, 2: ended
+    int time_state;                  // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
     void *user_data;
@@ -7055,8 +7153,8 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 
 // >>kernels
 
-static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                          spyi_text *error) {
+static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                 spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const spyi_limits *limits = &n->base.limits;
     spyi_null_kernel *k;
@@ -7065,18 +7163,18 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     *kernel = NULL;
     if (status != SPY_OK) return status;
     if (!desc->code || desc->code_size == 0 || !desc->entry)
-        return spyi_null_broken(n, error, "create_kernel: there is no code or no entry");
+        return spyi_null_broken(n, error, "load: there is no code or no entry");
     if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
-        return spyi_null_broken(n, error, "create_kernel: %u threads are not a group of 1 to %u",
-                                desc->group_size, limits->info.max_group_size);
-    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
-        desc->uniform_count > limits->max_uniforms)
-        return spyi_null_broken(
-            n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
-            desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
-            limits->max_uniforms);
+        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", desc->group_size,
+                                limits->info.max_group_size);
+    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
+        desc->uniform_count > limits->profile.max_uniforms)
+        return spyi_null_broken(n, error,
+                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+                                desc->binding_count + desc->uniform_count, limits->profile.max_bindings,
+                                desc->uniform_count, limits->profile.max_uniforms);
     if (desc->binding_count > SPYI_MOST_SLOTS)
-        return spyi_null_broken(n, error, "create_kernel: %u bindings are more than SPYI_MOST_SLOTS",
+        return spyi_null_broken(n, error, "load: %u bindings are more than SPYI_MOST_SLOTS",
                                 desc->binding_count);
     for (i = 0; i < desc->binding_count && desc->slots; i++) {
         const spyi_slot *s = &desc->slots[i];
@@ -7084,14 +7182,13 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
         bool texels = s->kind != SPYI_SLOT_BUFFER;
         if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
             (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
-            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i,
-                                    s->count);
+            return spyi_null_broken(n, error, "load: slot %u: %u elements, or its format", i, s->count);
     }
-    if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
-        return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
-                                desc->block_size, limits->max_block_bytes);
+    if (desc->block_size > limits->profile.max_block_bytes && !desc->block_by_address)
+        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u",
+                                desc->block_size, limits->profile.max_block_bytes);
     if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
-        return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
     if (n->on_kernel) {
         status = n->on_kernel(desc, n->on_kernel_data, error);
         if (status != SPY_OK) return status;
@@ -7229,7 +7326,8 @@ static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text
 }
 
 static spy_status spyi_null_begin(spyi_null_gpu *n, spyi_text *error) {
-    spy_status status = n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
+    spy_status status =
+        n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
     if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
     return status;
 }
@@ -7257,10 +7355,11 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || (u->size == 0 && limits->target == SPYI_TARGET_SPIRV) ||
-            u->size > limits->max_uniform_bytes)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
-                                    k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
+        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
+            u->size > limits->profile.max_uniform_bytes)
+            return spyi_null_broken(n, error,
+                                    "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
     }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
@@ -7553,11 +7652,12 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
                                   SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
     spy_device_info *info = &limits->info;
+    spyi_profile *profile = &limits->profile;
     uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
-    limits->target = d->target;
-    limits->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
-    limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
+    profile->target = d->target;
+    profile->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
+    profile->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
     limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
@@ -7566,11 +7666,11 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
         for (columns = 0; columns < 4; columns++)
             if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
-    limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
-    limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
+    profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
+    profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
-    limits->prefers_bindings = d->prefers_bindings;
-    limits->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
+    profile->prefers_bindings = d->prefers_bindings;
+    profile->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
     limits->unified_memory = d->unified_memory;
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
@@ -7581,11 +7681,12 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
-    info->max_inline_block_bytes = limits->max_block_bytes;
+    info->max_inline_block_bytes = profile->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
     info->max_binding_bytes = limits->max_binding_bytes;
     info->timestamp_period_ns = d->timestamp_period_ns > 0 ? d->timestamp_period_ns : 1;
     if (!(info->features & SPY_FEATURE_TIMESTAMPS)) info->timestamp_period_ns = 0;
+    spyi_profile_of_info(profile, info);
 }
 
 static size_t spyi_null_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -7664,7 +7765,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_destroy,
                                                      spyi_null_allocate_chunk,
                                                      spyi_null_free_chunk,
-                                                     spyi_null_create_kernel,
+                                                     spyi_compile_as_is,
+                                                     spyi_null_load,
                                                      spyi_null_destroy_kernel,
                                                      spyi_null_dispatch,
                                                      spyi_null_copy,
@@ -7821,7 +7923,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN spyi_target spyi_types_target(const spyi_types *types);
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of its target
 
 // Threads: any (one lock inside). Never NULL for valid arguments.
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
@@ -8215,10 +8317,11 @@ SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function);
 SPYI_FN void spyi_device_free(spy_device *device); // the last part of its release
 
 // >>build.c
-// The backend's create_kernel, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
+// The backend's compile and load, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
 // the thread goes on. `what` is for messages. Free-threaded.
-SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
-                                     spyi_kernel **kernel, spyi_text *error);
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
+                                     spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
 // When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
 // spyi_device_free() when it is.
@@ -8304,7 +8407,7 @@ typedef struct spyi_type_node {
 } spyi_type_node;
 
 struct spyi_types {
-    spyi_target target;
+    const spyi_rules *rules;
     spyi_mutex lock;
     uint32_t next_id;
     spyi_type_node *buckets[SPYI_TYPE_BUCKETS];
@@ -8321,8 +8424,7 @@ static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    if (scalar == SPY_BOOL && types->target == SPYI_TARGET_SPIRV) return 4;
-    return spyi_scalar_size(scalar);
+    return scalar == SPY_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
 // CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
@@ -8333,7 +8435,7 @@ static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, u
     size_t one = spyi_type_device_scalar(types, scalar);
     *size = one * columns;
     *align = one;
-    if (types->target != SPYI_TARGET_CUDA) return;
+    if (!types->rules->aligns_vectors) return;
     if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
     if (scalar == SPY_FLOAT16 && columns >= 3) {
         *size = 8;
@@ -8415,7 +8517,7 @@ spyi_types *spyi_types_create(spyi_target target) {
     uint32_t failed = spyi_failed_allocations();
     spyi_types *types = (spyi_types *)spyi_calloc(1, sizeof *types);
     if (!types) return NULL;
-    types->target = target;
+    types->rules = spyi_rules_of(target);
     spyi_mutex_init(&types->lock);
     spyi_type none = spyi_type_blank(SPYI_TYPE_VOID);
     none.name = spyi_strdup("void");
@@ -8454,8 +8556,8 @@ void spyi_types_destroy(spyi_types *types) {
     free(types);
 }
 
-spyi_target spyi_types_target(const spyi_types *types) {
-    return types->target;
+const spyi_rules *spyi_types_rules(const spyi_types *types) {
+    return types->rules;
 }
 
 const spyi_type *spyi_type_void(spyi_types *types) {
@@ -8533,7 +8635,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     t.host_align = element->host_align;
     // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
     t.device_size = device_stride * (size_t)(count - 1) +
-                    (types->target == SPYI_TARGET_SPIRV ? element->device_size : device_stride);
+                    (types->rules->pads_structs ? device_stride : element->device_size);
     t.device_align = element->device_align;
     t.same_layout = element->same_layout && host_stride == device_stride;
     return spyi_type_intern(types, &t);
@@ -13205,7 +13307,8 @@ struct spyi_build {
     spy_status status;
     spyi_text error, log;
     uint32_t failed; // allocations
-    // The task: the desc with NULL for its pointers, then what they lead to.
+    // The task: the profile, the desc with NULL for its pointers, then what they lead to.
+    spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
     size_t size;
     char *bytes;
@@ -13222,7 +13325,7 @@ static void spyi_build_add(spyi_build *b, const void *data, size_t size, const v
     if (data) b->size += spyi_align(size, 16);
 }
 
-static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
+static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const spyi_kernel_desc *desc) {
     const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
                *head;
     spyi_kernel_desc plain;
@@ -13233,6 +13336,8 @@ static void spyi_build_add_all(spyi_build *b, const spyi_kernel_desc *desc) {
     plain.params = NULL;
     plain.uniform_places = NULL;
     b->size = 0;
+    b->profile = *profile;
+    spyi_build_add(b, profile, sizeof *profile, &head);
     spyi_build_add(b, &plain, sizeof plain, &head);
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
@@ -13256,14 +13361,15 @@ static void spyi_build_free(spyi_build *b) {
     free(b);
 }
 
-static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *desc) {
+static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profile,
+                                  const spyi_kernel_desc *desc) {
     spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
     if (!b) return NULL;
     b->device = device;
-    spyi_build_add_all(b, desc); // measures
+    spyi_build_add_all(b, profile, desc); // measures
     b->bytes = (char *)spyi_calloc(1, b->size);
     if (b->bytes) {
-        spyi_build_add_all(b, desc);
+        spyi_build_add_all(b, profile, desc);
         return b;
     }
     free(b);
@@ -13274,8 +13380,15 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_kernel_desc *de
 
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
+    spyi_text blob = { NULL, 0, 0 };
+    spyi_kernel_desc desc = b->desc; // of the blob
     uint32_t failed = spyi_failed_allocations();
-    b->status = device->backend->create_kernel(device->gpu, &b->desc, &b->kernel, &b->error);
+    b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc, &blob,
+                                         &b->error);
+    desc.code = blob.data;
+    desc.code_size = blob.size;
+    if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
+    spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
 
@@ -13332,10 +13445,11 @@ static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
     return done;
 }
 
-SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_kernel_desc *desc, const char *what,
-                                     spyi_kernel **kernel, spyi_text *error) {
+SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
+                                     const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
+                                     spyi_text *error) {
     spyi_long_wait wait;
-    spyi_build *b = spyi_build_new(device, desc);
+    spyi_build *b = spyi_build_new(device, profile, desc);
     *kernel = NULL;
     if (!b) {
         spyi_text_add(error, "out of host memory");
@@ -14573,7 +14687,7 @@ typedef struct spyi_inputs {
     spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
     uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
-    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // SPYI_TARGET_CUDA
+    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
@@ -15166,10 +15280,13 @@ typedef struct spyi_sl_stored {
     size_t size;
 } spyi_sl_stored;
 
+typedef struct spyi_code_target spyi_code_target; // target.h
+
 struct spyi_compiler {
     spyi_context *ctx;
     spyi_types *types;
-    spyi_target target;
+    const spyi_rules *rules; // the target's
+    const spyi_code_target *target;
     char *library_path;
     char **include_paths;
     size_t include_path_count;
@@ -15287,8 +15404,7 @@ SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 enum { SPYI_SL_MOST_OPTIONS = 10 };
 // Fills `out` with what every session has and what the unit asks for; gives their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
-// Whether spirv-opt goes over the unit's code. Within a task.
-SPYI_FN bool spyi_sl_optimizes(const spyi_unit *unit);
+SPYI_FN spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value);
 SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
 // Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
@@ -15342,7 +15458,7 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
+    uint32_t set, binding; // UINT32_MAX: none. by_address: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
     uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
     const spyi_type *texel; // of typed buffers; else NULL
@@ -15378,14 +15494,59 @@ SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 // >>compiler/target.h ---------------------------------------------------------------------------------------
 
-// Code that Slang has made, read and mended before a driver gets it: SPIR-V words in target_spirv_*.c, CUDA text in
-// target_cuda_*.c. Nothing else of the library reads a target's own text.
+// Code that Slang has made, read and mended before a driver gets it: SPIR-V words in target_spirv*.c, CUDA text in
+// target_cuda*.c. Nothing else of the library reads a target's own text, or knows what Slang does for one target alone; the
+// others ask the target's table.
 
 // >>names that Slang gives in both: those of the derivatives begin with the first. Structs with the second in their names hold
 // values that do not depend on gradients. Functions with the third give a zero.
 #define SPYI_ADDITION_BACKWARD "s_bwdProp_"
 #define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
 #define SPYI_ADDITION_ZERO "dzero"
+
+// >>the table of a target
+
+// Where an entry point's parameters lie, asked for one after another; all zero before the first.
+typedef struct spyi_sl_params {
+    size_t end;
+    bool moved; // an unsized array came before
+} spyi_sl_params;
+
+// What mending could not put right.
+typedef struct spyi_code_faults {
+    bool saved;     // what is saved of nested loops of different length
+    bool additions; // gradients of elements that are read at several indices
+} spyi_code_faults;
+
+struct spyi_code_target {
+    int32_t format;      // of Slang's session
+    const char *profile; // what Slang may use of the target; NULL: the target has no such names
+    // Compile options: what a session is asked for beside what all targets are, and whether a module's can be had.
+    void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
+    spy_status (*check_options)(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
+    // Whether spirv-opt goes over the unit's code, which mend() could then not read where it has derivatives. Within a task.
+    bool (*optimizes)(const spyi_unit *unit);
+    bool (*has_derivative)(const void *code, size_t size);
+    // Whether libslang can make code of the program; false: `messages` says why not.
+    bool (*prepare)(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_text *messages);
+    // The code as it came from Slang, with SPYI_CODE_ROOM words of space behind its end, to what a backend takes.
+    void (*mend)(spyi_code *code, spyi_code_faults *faults);
+    // What the code uses of its shader parameters, and their bindings as backends want them.
+    bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
+    // Where variables lie: bytes of one; whether a struct's fields lie elsewhere than reflection says, and then where field
+    // number `index` does (`last`: unsized arrays come last); where an entry point's next parameter does.
+    size_t (*size)(spyi_unit *unit, spyi_sl_type_layout *layout);
+    bool (*is_moved)(spyi_unit *unit, spyi_sl_type_layout *layout);
+    size_t (*field)(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
+    size_t (*param)(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
+};
+
+// target_spirv.c and target_cuda.c
+SPYI_FN const spyi_code_target *spyi_code_spirv(void);
+SPYI_FN const spyi_code_target *spyi_code_cuda(void);
+
+// The code may grow by so many words when it is placed.
+enum { SPYI_CODE_ROOM = 8 };
 
 enum { SPYI_MOST_INDICES = 24 }; // of a value that is saved of nested loops
 
@@ -15496,7 +15657,6 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count);
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
 // The code may grow by SPYI_CODE_ROOM words.
-enum { SPYI_CODE_ROOM = 8 };
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
 
@@ -15538,19 +15698,12 @@ SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelu
 
 // >>target_cuda_layout.c
 
+// spyi_code_target's size, is_moved, field and param.
+SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
 // Whether a variable of that layout is an unsized array, or a struct that holds one.
 SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Where field number `index` of a struct lies; past the last: the end of all. `last`: unsized arrays come last.
 SPYI_FN size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
-// Bytes of a variable of that layout in CUDA code.
-SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Where an entry point's parameters lie, asked for one after another; all zero before the first.
-typedef struct spyi_sl_cuda_params {
-    size_t end;
-    bool moved; // an unsized array came before
-} spyi_sl_cuda_params;
-SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param,
-                                  spyi_sl_cuda_params *params);
+SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
 
@@ -15757,7 +15910,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
     { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
 #endif
 
-// With the thread's last error, the only mutable global of the library: under the global lock.
+// With the thread's last error, the only mutable global of this part of the library: under the global lock.
 static spyi_sl_library spyi_sl_the_library;
 
 // Open `path` and fill the table. On failure one line about it goes to `tried`, and the table is as before.
@@ -16750,30 +16903,13 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
 
 // Compile options of a unit: what is asked of every session that has it, and what cannot be had.
 
-static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
+spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
     spyi_sl_option o;
     memset(&o, 0, sizeof o);
     o.name = name;
     o.value.kind = SPYI_SL_OPTION_KIND_INT;
     o.value.int0 = value;
     return o;
-}
-
-// Whether spirv-opt, which is in the library slang-glslang, is at hand. Within a task.
-static bool spyi_sl_can_optimize(void) {
-    spyi_sl_global *global = spyi_sl_global_session();
-    return global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
-}
-
-// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
-// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
-static int32_t spyi_sl_optimization(spy_optimization o) {
-    switch (o) {
-    case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
-    case SPY_OPTIMIZATION_HIGH: return SPYI_SL_OPTIMIZATION_HIGH;
-    case SPY_OPTIMIZATION_HIGHEST: return SPYI_SL_OPTIMIZATION_MAXIMAL;
-    default: return SPYI_SL_OPTIMIZATION_NONE;
-    }
 }
 
 uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]) {
@@ -16784,11 +16920,7 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
-    if (unit->compiler->target == SPYI_TARGET_SPIRV)
-        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
-                                      o->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize()
-                                          ? SPYI_SL_OPTIMIZATION_NONE
-                                          : spyi_sl_optimization(o->optimization));
+    unit->compiler->target->add_options(o, out, &n);
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
                                                                      ? SPYI_SL_DEBUG_STANDARD
@@ -16802,21 +16934,8 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     return n;
 }
 
-bool spyi_sl_optimizes(const spyi_unit *unit) {
-    return unit->compiler->target == SPYI_TARGET_SPIRV && unit->options.optimization > SPY_OPTIMIZATION_NONE &&
-           spyi_sl_can_optimize();
-}
-
 spyi_sl_option spyi_sl_no_optimization(void) {
     return spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, SPYI_SL_OPTIMIZATION_NONE);
-}
-
-// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
-static bool spyi_sl_knows_precise(const char *version) {
-    char *end = NULL;
-    unsigned long year = strtoul(version, &end, 10);
-    unsigned long release = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    return year > 2026 || (year == 2026 && release >= 14);
 }
 
 const spy_compile_options *spyi_unit_options(const spyi_unit *unit) {
@@ -16825,7 +16944,6 @@ const spy_compile_options *spyi_unit_options(const spyi_unit *unit) {
 
 spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
     const spy_compile_options *o = &unit->options;
-    const spyi_sl_library *lib = unit->compiler->library;
     if ((unsigned)o->optimization > SPY_OPTIMIZATION_HIGHEST ||
         (unsigned)o->debug_info > SPY_DEBUG_INFO_FULL || (unsigned)o->float_mode > SPY_FLOAT_MODE_FAST) {
         spyi_text_add(error,
@@ -16833,35 +16951,16 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
                       (int)o->optimization, (int)o->debug_info, (int)o->float_mode);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    bool optimize = o->optimization > SPY_OPTIMIZATION_NONE;
-    if (unit->compiler->target != SPYI_TARGET_SPIRV) {
-        if (optimize)
-            spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
-        return SPY_OK;
-    }
-    if (optimize) {
-        bool possible = spyi_sl_can_optimize();
-        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
-            spyi_text_add(notes,
-                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
-                          "module's code is optimised before the driver does\n",
-                          lib->version, lib->path);
-    }
-    if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
-        spyi_text_add(error,
-                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
-                      "and later honour it",
-                      lib->version);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    if (o->float_mode == SPY_FLOAT_MODE_FAST)
-        spyi_text_add(notes, "options.float_mode: FAST has no effect on SPIR-V\n");
-    return SPY_OK;
+    return unit->compiler->target->check_options(unit, notes, error);
 }
 
 // >>compiler/compiler.c -------------------------------------------------------------------------------------
 
 // Compilers: what all units of a device share, and the library that the first unit opens.
+
+// By spyi_target.
+static const spyi_code_target *(*const spyi_code_targets[SPYI_TARGET_COUNT])(void) = { spyi_code_spirv,
+                                                                                       spyi_code_cuda };
 
 SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
     char **copy = (char **)spyi_calloc(count ? count : 1, sizeof *copy);
@@ -16880,7 +16979,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     if (!c) return NULL;
     c->ctx = ctx;
     c->types = types;
-    c->target = desc->target;
+    c->rules = spyi_rules_of(desc->target);
+    c->target = spyi_code_targets[desc->target]();
     c->library_path = spyi_strdup(desc->library_path);
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
@@ -17076,8 +17176,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
     target.structureSize = sizeof target;
-    target.format = c->target == SPYI_TARGET_SPIRV ? SPYI_SL_TARGET_SPIRV : SPYI_SL_TARGET_CUDA_SOURCE;
-    target.profile = c->target == SPYI_TARGET_SPIRV ? global->v->findProfile(global, "spirv_1_5") : 0;
+    target.format = c->target->format;
+    target.profile = c->target->profile ? global->v->findProfile(global, c->target->profile) : 0;
     target.flags = SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY;
     target.lineDirectiveMode = unit->options.debug_info > SPY_DEBUG_INFO_NONE
                                    ? SPYI_SL_LINE_DIRECTIVES_DEFAULT
@@ -19409,18 +19509,14 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
     if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
     spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
     unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
-    bool cuda = unit->compiler->target == SPYI_TARGET_CUDA;
-    spyi_sl_cuda_params params = { 0, false };
+    const spyi_code_target *target = unit->compiler->target;
+    spyi_sl_params params = { 0, false };
     out->block_size = out->place_count = 0;
     for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
         spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
-        size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
-        out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
-        if (type && cuda) {
-            size = spyi_sl_cuda_size(unit, type);
-            out->offsets[i] = (uint32_t)spyi_sl_cuda_param(unit, p, &params);
-        }
+        size_t size = type ? target->size(unit, type) : 0;
+        out->offsets[i] = type ? (uint32_t)target->param(unit, p, &params) : 0;
         if (size) out->places[out->place_count++] = out->offsets[i];
         if (size && out->offsets[i] + size > out->block_size)
             out->block_size = (uint32_t)(out->offsets[i] + size);
@@ -20787,7 +20883,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
-    uint32_t holder;               // CUDA: number of the uniform buffer, as spyi_uniform_place has it
+    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_uniform_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -20800,14 +20896,15 @@ typedef struct spyi_sl_walk {
     spyi_inputs *inputs;
     spyi_sl_binding *bindings;
     uint32_t capacity;
-    bool cuda;
+    const spyi_rules *rules;
+    const spyi_code_target *target;
     bool failed; // out of memory
 } spyi_sl_walk;
 
 // inputs.c: one more input, and its binding; NULL: out of memory.
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at);
-// CUDA: one more uniform buffer, whose address lies where `at` stands.
+// Where rules->by_address: one more uniform buffer, whose address lies where `at` stands.
 SPYI_FN void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size);
 // input_walk.c: the inputs of a variable. Path "": all globals.
 SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -20840,7 +20937,7 @@ SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
-    if (w->cuda) {
+    if (w->rules->by_address) {
         binding->set = 0;
         binding->binding = at->holder;
         binding->count = 1;
@@ -20881,7 +20978,8 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
-    w.cuda = unit->compiler->target == SPYI_TARGET_CUDA;
+    w.rules = unit->compiler->rules;
+    w.target = unit->compiler->target;
     spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
                                       ? lib->spReflection_getEntryPointByIndex(layout, 0)
                                       : NULL;
@@ -20889,28 +20987,28 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
     at.holder = SPYI_HOLDER_BLOCK;
-    if (entry_place && !w.cuda) {
+    if (entry_place && !w.rules->by_address) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
         at.entry_set =
             lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
     }
-    spyi_sl_cuda_params params = { 0, false };
+    spyi_sl_params params = { 0, false };
     for (unsigned i = 0; i < count && !w.failed; ++i) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        if (w.cuda && p) // what reflection says is added to that again
-            at.offset = spyi_sl_cuda_param(unit, p, &params) -
+        if (p) // what reflection says is added to that again
+            at.offset = w.target->param(unit, p, &params) -
                         lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
         if (name) spyi_sl_walk_input(&w, p, name, at);
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
     spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
-    if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
-        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE, spyi_sl_cuda_size(unit, whole));
+    if (w.rules->by_address && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE, w.target->size(unit, whole));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
@@ -20984,7 +21082,7 @@ void spyi_inputs_free(spyi_inputs *inputs) {
 static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
                                 const spyi_sl_at *at) {
     unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
-    bool moved = w->cuda && spyi_sl_has_unsized(w->unit, layout);
+    bool moved = w->target->is_moved(w->unit, layout);
     for (unsigned i = 0; i < count && !w->failed; ++i) {
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
@@ -20996,7 +21094,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
             inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
         if (moved) // what reflection says is added to that again
-            inner.offset += spyi_sl_cuda_field(w->unit, layout, !*path, i) -
+            inner.offset += w->target->field(w->unit, layout, !*path, i) -
                             w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
         spyi_text_free(&full);
@@ -21016,15 +21114,14 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
-    at.data_size = w->cuda ? spyi_sl_cuda_size(w->unit, held)
-                           : lib->spReflectionTypeLayout_GetSize(held, SPYI_SL_CATEGORY_UNIFORM);
-    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
+    at.data_size = w->target->size(w->unit, held);
+    if (w->rules->by_address) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
 }
 
-// CUDA: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data are a tensor's: they
-// are given as a StructuredBuffer is, which is laid out so too.
+// Where rules->unsized_arrays: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data
+// are a tensor's: they are given as a StructuredBuffer is, which is laid out so too.
 static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
                                 const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -21069,13 +21166,13 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     const spyi_type *texel =
         texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
                : NULL;
-    spyi_input_kind kind = !buffer || (w->cuda && texels) ? SPYI_INPUT_FOREIGN
-                           : w->cuda                      ? SPYI_INPUT_DATA
-                                                          : SPYI_INPUT_BUFFER;
+    spyi_input_kind kind = !buffer || (texels && !w->rules->typed_buffers) ? SPYI_INPUT_FOREIGN
+                           : w->rules->by_address                          ? SPYI_INPUT_DATA
+                                                                           : SPYI_INPUT_BUFFER;
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at one = *at;
-        one.offset += 16 * i; // CUDA: an address and a count
+        one.offset += 16 * i; // where rules->by_address: an address and a count
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
             spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
@@ -21118,11 +21215,11 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
-    if (w->cuda && spyi_sl_is_unsized(w->unit, slang)) {
+    if (w->rules->unsized_arrays && spyi_sl_is_unsized(w->unit, slang)) {
         spyi_sl_add_unsized(w, slang, path, type, &at);
-    } else if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
+    } else if (resource && w->rules->by_address) { // as a parameter of the kernel it lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
-    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY &&
+    } else if (w->rules->by_address && kind == SPYI_SL_KIND_ARRAY &&
                type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
@@ -22566,6 +22663,136 @@ void spyi_code_sparse_sums(uint32_t *words, size_t *count) {
     free(c.edits);
 }
 
+// >>compiler/target_spirv.c ---------------------------------------------------------------------------------
+
+// SPIR-V: its row of the table of targets, and what Slang's options do there.
+
+// >>options
+
+// Whether spirv-opt, which is in the library slang-glslang, is at hand. Within a task.
+static bool spyi_sl_can_optimize(void) {
+    spyi_sl_global *global = spyi_sl_global_session();
+    return global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
+}
+
+// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
+// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+static int32_t spyi_sl_optimization(spy_optimization o) {
+    switch (o) {
+    case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
+    case SPY_OPTIMIZATION_HIGH: return SPYI_SL_OPTIMIZATION_HIGH;
+    case SPY_OPTIMIZATION_HIGHEST: return SPYI_SL_OPTIMIZATION_MAXIMAL;
+    default: return SPYI_SL_OPTIMIZATION_NONE;
+    }
+}
+
+static void spyi_spirv_add_options(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count) {
+    bool missing = options->optimization > SPY_OPTIMIZATION_NONE && !spyi_sl_can_optimize();
+    out[(*count)++] =
+        spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION,
+                           missing ? SPYI_SL_OPTIMIZATION_NONE : spyi_sl_optimization(options->optimization));
+}
+
+static bool spyi_spirv_optimizes(const spyi_unit *unit) {
+    return unit->options.optimization > SPY_OPTIMIZATION_NONE && spyi_sl_can_optimize();
+}
+
+// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
+static bool spyi_sl_knows_precise(const char *version) {
+    char *end = NULL;
+    unsigned long year = strtoul(version, &end, 10);
+    unsigned long release = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return year > 2026 || (year == 2026 && release >= 14);
+}
+
+static spy_status spyi_spirv_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
+    const spy_compile_options *o = &unit->options;
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (o->optimization > SPY_OPTIMIZATION_NONE) {
+        bool possible = spyi_sl_can_optimize();
+        if (!possible && spyi_atomic_swap_if(&unit->compiler->told_optimization, 0, 1))
+            spyi_text_add(notes,
+                          "optimization needs the library slang-glslang of Slang %s beside %s; without it no "
+                          "module's code is optimised before the driver does\n",
+                          lib->version, lib->path);
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
+        spyi_text_add(error,
+                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
+                      "and later honour it",
+                      lib->version);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_FAST)
+        spyi_text_add(notes, "options.float_mode: FAST has no effect on SPIR-V\n");
+    return SPY_OK;
+}
+
+// >>code
+
+static bool spyi_spirv_prepare(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                               spyi_text *messages) {
+    (void)unit, (void)live, (void)linked, (void)messages;
+    return true;
+}
+
+static bool spyi_spirv_has_derivative(const void *code, size_t size) {
+    return spyi_code_is_derivative((const uint32_t *)code, size / sizeof(uint32_t));
+}
+
+// The structs keep their names until what reads them is done.
+static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
+    uint32_t *words = (uint32_t *)code->data;
+    size_t count = code->size / sizeof *words;
+    spyi_code_patch_source(words, count);
+    faults->saved = !spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
+    faults->additions = !spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
+    spyi_code_sparse_sums(words, &count);
+    count = spyi_code_drop_struct_names(words, count);
+    code->data = words;
+    code->size = count * sizeof *words;
+}
+
+static bool spyi_spirv_place(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages) {
+    size_t count = code->size / sizeof(uint32_t);
+    bool good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+    code->size = count * sizeof(uint32_t);
+    return good;
+}
+
+// >>layout: as reflection says
+
+static size_t spyi_spirv_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    return SPYI_SL_FUNCTION(unit, spReflectionTypeLayout_GetSize)(layout, SPYI_SL_CATEGORY_UNIFORM);
+}
+
+static bool spyi_spirv_is_moved(spyi_unit *unit, spyi_sl_type_layout *layout) {
+    (void)unit, (void)layout;
+    return false;
+}
+
+static size_t spyi_spirv_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params) {
+    (void)params;
+    return SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetOffset)(param, SPYI_SL_CATEGORY_UNIFORM);
+}
+
+SPYI_FN const spyi_code_target *spyi_code_spirv(void) {
+    static const spyi_code_target table = { SPYI_SL_TARGET_SPIRV,
+                                            "spirv_1_5",
+                                            spyi_spirv_add_options,
+                                            spyi_spirv_check_options,
+                                            spyi_spirv_optimizes,
+                                            spyi_spirv_has_derivative,
+                                            spyi_spirv_prepare,
+                                            spyi_spirv_mend,
+                                            spyi_spirv_place,
+                                            spyi_spirv_size,
+                                            spyi_spirv_is_moved,
+                                            NULL, // no field is moved
+                                            spyi_spirv_param };
+    return &table;
+}
+
 // >>compiler/target_cuda_layout.c ---------------------------------------------------------------------------
 
 // Where variables lie in CUDA code. Slang's reflection says it, but for unsized arrays: T[] is Array<T> in CUDA code, an address
@@ -22629,7 +22856,7 @@ size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
     return lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
 }
 
-size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_cuda_params *params) {
+size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(param);
     if (params->moved) return spyi_sl_cuda_place(unit, layout, &params->end);
@@ -23340,65 +23567,33 @@ bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
     return clear;
 }
 
-// >>compiler/code.c -----------------------------------------------------------------------------------------
+// >>compiler/target_cuda.c ----------------------------------------------------------------------------------
 
-// A generated kernel's text to the code that a driver takes.
+// CUDA: its row of the table of targets, and what Slang's options do there.
 
-// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
-// memory over 300 kernels (tests/unit/test_compiler.c prints it).
-enum { SPYI_SL_KERNEL_KIB = 700 };
+// >>options: NVRTC's are in the profile
 
-// The code's shader parameters, with bindings as the backends want them.
-static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
-                            spyi_text *messages) {
-    spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_binding *bindings = NULL;
-    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
-    spyi_sl_blob_free(&diagnostics);
-    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
-    if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else if (unit->compiler->target == SPYI_TARGET_CUDA)
-        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
-                                   messages);
-    else {
-        size_t count = code->size / sizeof(uint32_t);
-        good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
-        code->size = count * sizeof(uint32_t);
-    }
-    free(bindings);
-    if (!good) spyi_code_free(code);
-    return good;
+static void spyi_cuda_add_options(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count) {
+    (void)options, (void)out, (void)count;
 }
 
-// How much of the text is Slang's prelude, which it begins with.
-static size_t spyi_code_prelude(const spyi_code *code) {
-    spyi_sl_global *global = spyi_sl_global_session();
-    spyi_sl_blob *prelude = NULL;
-    size_t size = 0;
-    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
-    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
-        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
-        size = prelude->v->getBufferSize(prelude);
-    spyi_sl_blob_free(&prelude);
-    return size;
+static bool spyi_cuda_optimizes(const spyi_unit *unit) {
+    (void)unit;
+    return false;
 }
 
-static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
-    spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
-    spyi_sl_blob_free(&diagnostics);
-    uint64_t count = layout ? SPYI_SL_FUNCTION(unit, spReflection_getHashedStringCount)(layout) : 0;
-    for (uint64_t i = 0; i < count; i++) {
-        size_t size = 0;
-        const char *text = SPYI_SL_FUNCTION(unit, spReflection_getHashedString)(layout, i, &size);
-        if (text)
-            spyi_literals_add(literals, SPYI_SL_FUNCTION(unit, spComputeStringHash)(text, size), text, size);
-    }
+static spy_status spyi_cuda_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
+    (void)error;
+    if (unit->options.optimization > SPY_OPTIMIZATION_NONE)
+        spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
+    return SPY_OK;
 }
+
+// >>code
 
 // libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
-static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
-                              spyi_text *messages) {
+static bool spyi_cuda_prepare_code(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                                   spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_binding *bindings = NULL;
     spyi_inputs inputs;
@@ -23426,30 +23621,97 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
     return good;
 }
 
-// Slang's faults that target_*_saved.c and target_*_additions.c know of. The code's structs have their names.
-static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
-    bool right, added;
-    if (unit->compiler->target == SPYI_TARGET_SPIRV) {
-        uint32_t *words = (uint32_t *)code->data;
-        size_t count = code->size / sizeof *words;
-        right = spyi_code_order_saved(&words, &count, SPYI_CODE_ROOM);
-        added = spyi_code_add_elements(&words, &count, SPYI_CODE_ROOM);
-        spyi_code_sparse_sums(words, &count);
-        code->data = words;
-        code->size = count * sizeof *words;
-    } else {
-        char *text = (char *)code->data;
-        right = spyi_code_order_saved_text(text + code->prelude_size);
-        added = spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
-        code->data = text;
+// How much of the text is Slang's prelude, which it begins with.
+static size_t spyi_code_prelude(const spyi_code *code) {
+    spyi_sl_global *global = spyi_sl_global_session();
+    spyi_sl_blob *prelude = NULL;
+    size_t size = 0;
+    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
+    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
+        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
+        size = prelude->v->getBufferSize(prelude);
+    spyi_sl_blob_free(&prelude);
+    return size;
+}
+
+static void spyi_cuda_mend(spyi_code *code, spyi_code_faults *faults) {
+    char *text = (char *)code->data;
+    code->prelude_size = spyi_code_prelude(code);
+    text[code->size++] = 0;
+    faults->saved = !spyi_code_order_saved_text(text + code->prelude_size);
+    faults->additions = !spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
+    code->data = text;
+}
+
+static bool spyi_cuda_place_code(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages) {
+    return spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
+                               messages);
+}
+
+SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
+    static const spyi_code_target table = { SPYI_SL_TARGET_CUDA_SOURCE,
+                                            NULL,
+                                            spyi_cuda_add_options,
+                                            spyi_cuda_check_options,
+                                            spyi_cuda_optimizes,
+                                            NULL, // nothing goes over the code
+                                            spyi_cuda_prepare_code,
+                                            spyi_cuda_mend,
+                                            spyi_cuda_place_code,
+                                            spyi_sl_cuda_size,
+                                            spyi_sl_has_unsized,
+                                            spyi_sl_cuda_field,
+                                            spyi_sl_cuda_param };
+    return &table;
+}
+
+// >>compiler/code.c -----------------------------------------------------------------------------------------
+
+// A generated kernel's text to the code that a driver takes.
+
+// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
+// memory over 300 kernels (tests/unit/test_compiler.c prints it).
+enum { SPYI_SL_KERNEL_KIB = 700 };
+
+// The code's shader parameters, with bindings as the backends want them.
+static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
+                            spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
+    if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
+    else good = unit->compiler->target->place(code, bindings, messages);
+    free(bindings);
+    if (!good) spyi_code_free(code);
+    return good;
+}
+
+static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    uint64_t count = layout ? SPYI_SL_FUNCTION(unit, spReflection_getHashedStringCount)(layout) : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        size_t size = 0;
+        const char *text = SPYI_SL_FUNCTION(unit, spReflection_getHashedString)(layout, i, &size);
+        if (text)
+            spyi_literals_add(literals, SPYI_SL_FUNCTION(unit, spComputeStringHash)(text, size), text, size);
     }
-    if (!added)
+}
+
+// Mends the code; the log hears what cannot be put right.
+static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
+    spyi_code_faults faults = { false, false };
+    unit->compiler->target->mend(code, &faults);
+    if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
                   "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
                   "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
                   "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
                   kernel_name, unit->compiler->library->version);
-    if (right) return;
+    if (!faults.saved) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
               "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
@@ -23457,8 +23719,8 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
               kernel_name, unit->compiler->library->version);
 }
 
-// Whether the SPIR-V has functions that Slang made as backward derivatives.
-static bool spyi_code_has_derivative(spyi_sl_component *linked) {
+// Whether the code has functions that Slang made as backward derivatives.
+static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked) {
     spyi_sl_blob *blob = NULL, *diagnostics = NULL;
     bool found = false;
     spyi_sl_begin_long();
@@ -23466,8 +23728,8 @@ static bool spyi_code_has_derivative(spyi_sl_component *linked) {
     spyi_sl_end_long();
     spyi_sl_blob_free(&diagnostics);
     if (result >= 0 && blob)
-        found = spyi_code_is_derivative((const uint32_t *)blob->v->getBufferPointer(blob),
-                                        blob->v->getBufferSize(blob) / sizeof(uint32_t));
+        found = unit->compiler->target->has_derivative(blob->v->getBufferPointer(blob),
+                                                       blob->v->getBufferSize(blob));
     spyi_sl_blob_free(&blob);
     return found;
 }
@@ -23478,12 +23740,12 @@ static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *compo
     spyi_sl_option none = spyi_sl_no_optimization();
     spyi_sl_component *plain = NULL;
     spyi_sl_blob *diagnostics = NULL;
-    if (!spyi_sl_optimizes(unit)) return;
+    if (!unit->compiler->target->optimizes(unit)) return;
     spyi_sl_begin_long();
     composite->v->linkWithOptions(composite, &plain, 1, &none, &diagnostics);
     spyi_sl_end_long();
     spyi_sl_blob_free(&diagnostics);
-    if (plain && spyi_code_has_derivative(plain)) {
+    if (plain && spyi_code_has_derivative(unit, plain)) {
         (*linked)->v->release(*linked);
         *linked = plain;
     } else if (plain) {
@@ -23494,8 +23756,7 @@ static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *compo
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
                            const char *kernel_name, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
-    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
-        return false;
+    if (!unit->compiler->target->prepare(unit, live, linked, messages)) return false;
     spyi_sl_begin_long();
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_end_long();
@@ -23505,16 +23766,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
         code->data = spyi_malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
-            if (unit->compiler->target == SPYI_TARGET_SPIRV) {
-                spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
-            } else {
-                code->prelude_size = spyi_code_prelude(code);
-                ((char *)code->data)[code->size++] = 0;
-            }
             spyi_code_put_right(unit, kernel_name, code);
-            if (unit->compiler->target == SPYI_TARGET_SPIRV)
-                code->size =
-                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -23932,7 +24184,7 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     compiler.library_path = desc->slang_library;
     compiler.include_paths = desc->include_paths;
     compiler.include_path_count = desc->include_path_count;
-    compiler.target = device->base->limits.target;
+    compiler.target = device->base->limits.profile.target;
     compiler.print = desc->enable_print;
     compiler.bounds_record = bounds_record;
     compiler.files = desc->files;
@@ -25097,8 +25349,8 @@ struct spyi_value_kind {
 // parameter.c
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// What such a parameter takes, for messages; NULL: it is none.
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
+// What such a parameter takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
 // whole.c and whole_fill.c
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
@@ -25571,9 +25823,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    bool spirv = spyi_types_target(types) == SPYI_TARGET_SPIRV;
-    if (!good || (family->texels && !spirv) || (family->one && spirv)) return false;
-    leaf->binds = spirv;
+    const spyi_rules *rules = spyi_types_rules(types);
+    if (!good || (family->texels && !rules->typed_buffers) || (family->one && !rules->by_address))
+        return false;
+    leaf->binds = !rules->by_address;
     leaf->field_size = leaf->binds ? 0 : family->one ? 8 : 16;
     leaf->field_align = 8;
     leaf->reads = true;
@@ -25628,7 +25881,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
-    else if (limits->max_bindings == 0)
+    else if (limits->profile.max_bindings == 0)
         spyi_text_add(
             error,
             "%s needs a binding, of which the device has none; on Vulkan they come with the extension "
@@ -25682,7 +25935,7 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
-                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
+                  spyi_kind_takes(leaf->type, NULL));
     return false;
 }
 
@@ -25725,7 +25978,7 @@ static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf
     spyi_split_type(leaf->type->name, &parts);
     bool diff = strcmp(parts.base, "DiffTensorView") == 0;
     leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
-    bool good = spyi_types_target(types) == SPYI_TARGET_CUDA && leaf->element &&
+    bool good = spyi_types_rules(types)->tensor_views && leaf->element &&
                 spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good) return false;
@@ -26109,7 +26362,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
     if (spyi_type_is_unsized(type))
         return "; it takes a struct of tensors, as many as there are to be elements";
@@ -26119,7 +26372,7 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     const char *takes =
         spyi_pointer_kind_of(parts.base) ? "; it takes a tensor, or an address as uint64"
         : spyi_view_kind_of(parts.base)
-            ? target == SPYI_TARGET_CUDA
+            ? rules && rules->tensor_views
                   ? "; it takes a tensor of exactly these elements, or of their scalars"
                   : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
         : spyi_is_typed_buffer(parts.base)
@@ -27262,7 +27515,7 @@ SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) {
-        const char *takes = spyi_kind_takes(leaf->type, spyi_types_target(a->types));
+        const char *takes = spyi_kind_takes(leaf->type, spyi_types_rules(a->types));
         return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
     }
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
@@ -27578,7 +27831,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         return spyi_bind_value(a, index + 1, type, name, path, in, out, node_out);
     }
     if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
-        if (spyi_type_is_unsized(type) && spyi_types_target(a->types) != SPYI_TARGET_CUDA)
+        if (spyi_type_is_unsized(type) && !spyi_types_rules(a->types)->unsized_arrays)
             return spyi_no(a, SPY_ERROR_UNSUPPORTED, "'%s': %s cannot be given%s", path, type->display,
                            SPYI_UNSIZED_REFUSED);
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
@@ -27589,7 +27842,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
-        const char *takes = spyi_kind_takes(type, spyi_types_target(a->types));
+        const char *takes = spyi_kind_takes(type, spyi_types_rules(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
                              : takes                      ? takes
@@ -27904,7 +28157,7 @@ enum { SPYI_VIEW_FORMS = 8 };
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element &&
-           !spyi_type_is_pair(type) && !spyi_kind_takes(type, SPYI_TARGET_SPIRV);
+           !spyi_type_is_pair(type) && !spyi_kind_takes(type, NULL);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
@@ -28598,18 +28851,6 @@ typedef enum spyi_walk_kind {
 
 #define SPYI_WHOLE_TEAM 255u
 
-// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
-typedef struct spyi_path {
-    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
-    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
-    bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
-    uint8_t wide_scalar;  // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
-    bool pads_structs;    // a struct fills whole multiples of its alignment, also inside another one
-    const char *boolean;  // what bare bools lie in memory as
-} spyi_path;
-
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
-
 // Scalars of a vector in wide variants.
 #define SPYI_LANES 4u
 
@@ -28687,9 +28928,9 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
 SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
 // Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
-SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits);
+SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
@@ -28707,7 +28948,7 @@ SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
-    const spyi_path *path;
+    const spyi_rules *rules;
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -28883,7 +29124,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) 
 }
 
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
-    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
+    return s->rules->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
            spyi_scalar_size(type->scalar) == 8;
 }
 
@@ -28900,7 +29141,7 @@ SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
-    bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
+    bool packs = s->rules->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
     return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
 }
 
@@ -29008,7 +29249,7 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
         return;
     }
     size_t size = leaf->field_size;
-    if (s->path->pads_structs) size = spyi_align(size, leaf->field_align);
+    if (s->rules->pads_structs) size = spyi_align(size, leaf->field_align);
     spyi_add_field(s, SPYI_PACK_KIND, 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
                    s->names[i]);
     spyi_text_free(&type);
@@ -29080,21 +29321,6 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // One leaf in a kernel: where its elements lie, and how they are loaded and stored.
 
-// >>targets
-
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
-    static const spyi_path paths[] = {
-        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
-        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
-        // parameter would first be copied whole.
-        { true, true, false, 8, false, "uint" },
-        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
-        // two accesses of it. Four doubles a thread are two accesses, each over every second half of the lines.
-        { false, false, true, 4, true, "uint8_t" },
-    };
-    return &paths[target];
-}
-
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
     spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
@@ -29104,8 +29330,8 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
-    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->rules->boolean);
+    else spyi_text_add(out, "%s%u", s->rules->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
@@ -29504,15 +29730,15 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     return bound->rank > 0;
 }
 
-SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank) {
     const uint32_t *threads = bound->options.threads;
     if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
-    return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+    return profile->max_group_size < 256 ? profile->max_group_size : 256;
 }
 
-SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits) {
-    return limits->info.max_group_count < 65535 ? limits->info.max_group_count : 65535;
+SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
+    return profile->max_group_count < 65535 ? profile->max_group_count : 65535;
 }
 
 // >>coordinates
@@ -30583,13 +30809,13 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "spyi_called" : spelling);
-    out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
+    out->block_by_address = out->block_size > function->object.device->base->limits.profile.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
-    if (out->block_size && !out->block_by_address && s->path->block_is_global)
+    if (out->block_size && !out->block_by_address && s->rules->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
     spyi_emit_entry_head(s, &kernel);
-    if (out->block_size && (out->block_by_address || !s->path->block_is_global))
+    if (out->block_size && (out->block_by_address || !s->rules->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
@@ -30617,7 +30843,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
     // slangpy_atomic.slang: the device adds floats by itself.
     if (s->bound->names_library &&
-        (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+        (function->object.device->base->limits.profile.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
@@ -30647,14 +30873,14 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
-    s.path = spyi_path_of(device->base->limits.target);
+    s.rules = spyi_rules_of(device->base->limits.profile.target);
     s.out = out;
-    s.max_groups = spyi_most_rows(&device->base->limits);
+    s.max_groups = spyi_most_rows(&device->base->limits.profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(bound, &device->base->limits, key->team ? 1 : key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits.profile, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
@@ -30733,7 +30959,8 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
-    for (uint32_t i = 0; limits->target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
+    bool arrays = spyi_rules_of(limits->profile.target)->entry_arrays;
+    for (uint32_t i = 0; !arrays && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
         spyi_text_add(error,
@@ -30744,7 +30971,7 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
         status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
-    uint32_t most = limits->max_block_bytes;
+    uint32_t most = limits->profile.max_block_bytes;
     if (status == SPY_OK && out->block_size > most) {
         spyi_text_add(error,
                       "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
@@ -31442,17 +31669,17 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     size_t size = 0;
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
-    if (feeds->binding_count + feeds->uniform_count > limits->max_bindings ||
-        feeds->uniform_count > limits->max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+    if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
+        feeds->uniform_count > limits->profile.max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
-                      feeds->binding_count, feeds->uniform_count, limits->max_bindings);
+                      feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        if (spyi_uniform_bytes(f, i) > limits->max_uniform_bytes) {
+        if (spyi_uniform_bytes(f, i) > limits->profile.max_uniform_bytes) {
             spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
-                          spyi_uniform_bytes(f, i), limits->max_uniform_bytes);
+                          spyi_uniform_bytes(f, i), limits->profile.max_uniform_bytes);
             return SPY_ERROR_UNSUPPORTED;
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
@@ -31878,7 +32105,7 @@ SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const voi
 
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error) {
     const spyi_limits *limits = &function->object.device->base->limits;
-    if (limits->target == SPYI_TARGET_CUDA) return true;
+    if (spyi_rules_of(limits->profile.target)->tensor_views) return true;
     spyi_text_add(
         error, "it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of backend %s",
         limits->info.name, limits->info.backend);
@@ -32088,11 +32315,11 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(spyi_text_str(&path), source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
-        size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
-        spyi_text_add(&path, "%s/%s.%s", directory, name, spirv ? "spv" : "cu");
+        const spyi_rules *rules = spyi_rules_of(device->base->limits.profile.target);
+        size_t text = rules->is_text ? code->prelude_size : 0; // without the compiler's prelude, and the NUL
+        spyi_text_add(&path, "%s/%s.%s", directory, name, rules->suffix);
         good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
-                               code->size - text - !spirv);
+                               code->size - text - rules->is_text);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -32256,6 +32483,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) {
+        spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
@@ -32263,8 +32491,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code_size = code.size;
         desc.entry = entry;
         desc.prelude_size = code.prelude_size;
-        desc.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
-        desc.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
+        profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
+        profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
         spyi_kernel_sizes(plan, &own, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;
@@ -32272,7 +32500,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status = spyi_build_kernel(device, &desc, spyi_text_str(&step), &variant->kernel, error);
+        status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);
@@ -32773,8 +33001,8 @@ static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n
 // How many threads a team has, and how many parts a sum.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
-    uint32_t group = spyi_group_size(b, limits, 1), team, side;
-    bool cpu = limits->prefers_bindings;
+    uint32_t group = spyi_group_size(b, &limits->profile, 1), team, side;
+    bool cpu = limits->profile.prefers_bindings;
     uint64_t sums = 1, each = 1;
     launch->key.inner = 0;
     for (uint32_t d = 0; d < launch->shape.rank; d++) {
@@ -32938,7 +33166,7 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
 // whatever does not lie like them is read element by element.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
                           bool crosses) {
-    int64_t from = limits->prefers_bindings
+    int64_t from = limits->profile.prefers_bindings
                        ? 2 * SPYI_LANES
                        : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
     if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
@@ -32957,7 +33185,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
-        if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
+        if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
         bytes += at->memory_size;
         row = row && linear;
         if (largest < at->memory_size / leaf->type->columns) largest = at->memory_size / leaf->type->columns;
@@ -32970,7 +33198,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
                 (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
-    if (row && largest > spyi_path_of(limits->target)->wide_scalar) return;
+    if (row && largest > spyi_rules_of(limits->profile.target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     launch->key.crosses = crosses;
@@ -32986,7 +33214,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
 // Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
-    if (!spyi_path_of(limits->target)->packs_words) return SPYI_LANES;
+    if (!spyi_rules_of(limits->profile.target)->packs_words) return SPYI_LANES;
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
             launch->leaves[i].memory_size < smallest)
@@ -32999,7 +33227,7 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
     if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
-        limits->prefers_bindings)
+        limits->profile.prefers_bindings)
         return;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!spyi_is_walked(b, launch, i) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
@@ -33073,9 +33301,10 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
         if (bytes / leaf->memory_size >= ((uint64_t)1 << 31)) launch->key.index64 = 1;
         memory_leaves++;
     }
-    if (launch->key.index64 || memory_leaves > limits->max_bindings) return;
+    if (launch->key.index64 || memory_leaves > limits->profile.max_bindings) return;
     bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;
-    if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
+    if (pointers && !limits->profile.prefers_bindings && largest < limits->profile.bindings_from_bytes)
+        return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
         if (spyi_is_walked(b, launch, i))
             placed = spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i));
@@ -33090,7 +33319,7 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
-    uint64_t total = 1, most = spyi_most_rows(limits);
+    uint64_t total = 1, most = spyi_most_rows(&limits->profile);
     bool none = false, wraps = false; // numbers of threads and groups are 32 bits in kernels
     for (int i = 0; i < 3; i++) {
         uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
@@ -33135,7 +33364,7 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
 
 // Groups of a pass that sums gradients; more than the device takes in one dimension are folded.
 static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launch, spyi_text *error) {
-    uint64_t most = spyi_most_rows(limits), groups = launch->team_groups;
+    uint64_t most = spyi_most_rows(&limits->profile), groups = launch->team_groups;
     if (groups > most * most) {
         spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
         return SPY_ERROR_OUT_OF_RANGE;
@@ -33153,7 +33382,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
-        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+        (int64_t)spyi_group_size(b, &limits->profile, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;
     for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
@@ -36666,7 +36895,7 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
     uint64_t bounds_record = 0;
     device->base = (spyi_gpu_base *)device->gpu;
     if (desc->check_bounds) status = spyi_bounds_create(device, &bounds_record, error);
-    device->types = spyi_types_create(device->base->limits.target);
+    device->types = spyi_types_create(device->base->limits.profile.target);
     if (device->types) device->compiler = spyi_compiler_for(device, desc, bounds_record);
     device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
     if (status != SPY_OK) return status;
