@@ -19,8 +19,7 @@ SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *
     spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
-    leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = unsized ? spyi_kind_of_unsized() : spyi_kind_of_holders();
+    spyi_leaf_set_kind(leaf, unsized ? spyi_kind_of_unsized() : spyi_kind_of_holders());
     leaf->binds = true;
     if (unsized && a->values->threads && a->values->threads->shader) leaf->field_size = SPYI_UNSIZED_BYTES;
     return true;
@@ -32,8 +31,7 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = spyi_kind_of_unsized();
+    spyi_leaf_set_kind(leaf, spyi_kind_of_unsized());
     leaf->field_size = SPYI_UNSIZED_BYTES;
     return true;
 }

@@ -47,7 +47,7 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     if (!launch->repeatable || values->thread_count.rank) return false;
     uint64_t grid = spyi_launch_grid(&plan->function->object.device->base->limits);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
+        if (!(b->leaves[i].traits & SPYI_TRAIT_TENSOR) && !spyi_leaf_is_whole(&b->leaves[i])) continue;
         const spy_tensor *t = values->items[b->leaves[i].value].tensor;
         spyi_launch_leaf *at = &launch->leaves[i];
         if ((launch->key.bindings && t->storage->offset + at->binding_offset < at->storage_offset) ||
@@ -55,9 +55,9 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
             return false;
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         for (uint32_t j = 0; j < b->leaf_count; j++)
-            if (j != i && (b->leaves[j].source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(&b->leaves[j])) &&
+            if (j != i && ((b->leaves[j].traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(&b->leaves[j])) &&
                 launch->leaves[j].storage == launch->leaves[i].storage)
                 return false;
     }

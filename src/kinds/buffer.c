@@ -24,20 +24,21 @@ static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) 
     return NULL;
 }
 
-static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
-    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    if (family && family->typed)
+        leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
     bool good =
         family && leaf->element &&
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    bool spirv = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    bool spirv = spyi_types_target(fitting->types) == SPYI_TARGET_SPIRV;
     if (!good || (family->texels && !spirv) || (family->one && spirv)) return false;
     leaf->binds = spirv;
     leaf->field_size = leaf->binds ? 0 : family->one ? 8 : 16;
@@ -107,9 +108,18 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_value_kind spyi_buffer_kind = { "buffer",           NULL,
-                                                  spyi_buffer_bind,   spyi_kind_own_field,
-                                                  spyi_kind_own_load, spyi_buffer_check };
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind, NULL, spyi_kind_own_field,
+                                                   spyi_kind_own_load };
+static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               spyi_buffer_check,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
 
 SPYI_FN bool spyi_is_typed_buffer(const char *base) {
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);

@@ -7,9 +7,17 @@ static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, voi
     return true;
 }
 
-static const spyi_value_kind spyi_holder_kind = {
-    "uniform buffer", NULL, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_holder_pack
-};
+static const spyi_kind_build spyi_holder_build = { NULL, NULL, spyi_kind_own_field, spyi_kind_own_load };
+static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               spyi_holder_pack,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_holder_kind = { "uniform buffer", &spyi_holder_build, &spyi_holder_run };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
     return &spyi_holder_kind;
@@ -24,9 +32,17 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_value_kind spyi_unsized_kind = {
-    "unsized array", NULL, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_unsized_pack
-};
+static const spyi_kind_build spyi_unsized_build = { NULL, NULL, spyi_kind_own_field, spyi_kind_own_load };
+static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_unsized_pack,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_unsized_kind = { "unsized array", &spyi_unsized_build, &spyi_unsized_run };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void) {
     return &spyi_unsized_kind;

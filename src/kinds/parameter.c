@@ -1,4 +1,4 @@
-// From a parameter's type to the kind that passes an argument to it.
+// From a parameter's type and an argument to the kind that passes one to the other.
 #include "kinds/internal.h"
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
@@ -13,6 +13,17 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
                                                                    : spyi_buffer_kind_of(parts.base);
     spyi_free_parts(&parts);
     return kind;
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
+    switch (value->kind) {
+    case SPY_ARG_TENSOR: return spyi_tensor_kind_of();
+    case SPY_ARG_ARRAY: return spyi_array_kind_of();
+    case SPY_ARG_DATA: return spyi_bytes_kind_of();
+    case SPY_ARG_NEW:
+    case SPY_ARG_RESULT: return spyi_new_kind_of();
+    default: return value->type ? spyi_number_kind_of() : NULL;
+    }
 }
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {

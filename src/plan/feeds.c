@@ -46,7 +46,7 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
         return SPY_OK;
     }
     const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
-    size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
+    size_t size = leaf->splat ? leaf->type->device_size : leaf->field_size;
     feed->offset += found->element * leaf->field_size;
     if (feed->offset + size > uniform->size && found->part) {
         spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
