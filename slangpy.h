@@ -25072,7 +25072,9 @@ enum {
     SPYI_TRAIT_RETURNS = 1 << 8,        // an output comes back to host memory before the call returns
     SPYI_TRAIT_SYSTEM = 1 << 9,         // the system fills the parameter: it is no argument of the user's
     SPYI_TRAIT_OWN_GRADIENTS = 1 << 10, // the function itself reads and adds to its gradients
-    SPYI_TRAIT_UNUSED = 1 << 11         // nothing is loaded or stored
+    SPYI_TRAIT_UNUSED = 1 << 11,        // nothing is loaded or stored
+    SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter takes an address as a number, too
+    SPYI_TRAIT_PARTS = 1 << 13          // the argument is given by its parts, which are bound besides
 };
 
 // How a field of the parameter block is filled. The pack program has an operation for each.
@@ -25096,7 +25098,8 @@ typedef enum spyi_again_op {
 typedef struct spyi_fitting {
     spyi_types *types;
     bool result;    // the leaf is the function's result
-    bool own_block; // the parameters are those of a shader of the user's, where its author has placed them
+    bool in_buffer; // the parameter lies in a uniform buffer, at a place that the user's code gave it
+    bool in_shader; // ... in the parameters of a shader of the user's
     uint32_t cost;  // of conversions: the overload with the lowest is chosen
     spyi_text hint; // where it does not fit: what stands behind "expected float, got ..."
     spyi_text why;  // ... or the whole reason
@@ -25119,6 +25122,11 @@ typedef struct spyi_kind_build {
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
     // Its value for one element, as an expression of leaf->type. NULL: it lies in memory, through which emit walks.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
+    // What a parameter takes, for messages. `base`: its type's name, without namespace and arguments. Gives NULL for types that
+    // are none of the kind's. NULL: the kind goes by the argument, whatever the parameter is.
+    const char *(*takes)(const spyi_type *type, const char *base, spyi_target target);
+    // The type that a tensor is passed as, where the parameter's own is still open: "RWTensor<float, 2>". NULL: it stays open.
+    void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
 } spyi_kind_build;
 
 // The memory of one leaf in one call.
@@ -25155,6 +25163,8 @@ typedef struct spyi_kind_run {
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Takes the gradients that the kernel adds to out of a packed field: a further pass must not add again. NULL: it has none.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
+    // Bytes of the elements that its field tells the number of, in a uniform buffer of their own. NULL: it has none.
+    uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
     const spyi_kind_memory *memory; // NULL: calls make none
 } spyi_kind_run;
 
@@ -25175,21 +25185,10 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 // The kind of an output that is not computed, as a backward call wants its gradient alone.
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
-// What such a parameter takes, for messages; NULL: it is none.
+// The kind of what is given by parts: ConstantBuffer<T> and ParameterBlock<T> parameters, arrays of buffers, and T[] itself.
+SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
+// What a parameter of a type of its own takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
-
-// whole.c
-// What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
-SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out);
-
-// holder.c
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
-// The kind of T[] itself, whose field is an address, which the device fills in, and a count.
-#define SPYI_UNSIZED_BYTES 16u
-SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void);
-SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type); // bytes of an element
 
 // system.c
 // An argument for a parameter that the system fills.
@@ -25224,13 +25223,16 @@ SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *
 SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
 
-// The kind that binds a tensor to a parameter type of this name, without namespace and arguments; NULL: no such name.
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);  // "StructuredBuffer" and its sisters
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base);    // "TensorView" and "DiffTensorView"
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base);   // "Tensor" and its sisters
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base); // "Ptr"
-SPYI_FN bool spyi_is_typed_buffer(const char *base);
-SPYI_FN bool spyi_is_buffer_address(const char *base); // the buffer is the address of one element
+// The kinds for parameters of types of their own.
+SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(
+    void); // T[], whose field is an address, which the device fills in, and a count
+SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
+    void); // ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void);   // Tensor<T, D> and its sisters
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);    // TensorView<T> and DiffTensorView<T>
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T> and its sisters
+SPYI_FN bool spyi_is_buffer_address(const char *base);     // the buffer is the address of one element
 
 // The kinds of values, whatever the parameter is: unless its type has a kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
@@ -25482,8 +25484,8 @@ static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a number for %s", leaf->type->display);
 }
 
-static const spyi_kind_build spyi_number_build = { spyi_number_bind, NULL, spyi_kind_plain_field,
-                                                   spyi_kind_plain_load };
+static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,
+                                                   spyi_kind_plain_load, NULL, NULL };
 static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_NUMBER,
                                                SPYI_AGAIN_NUMBER,
@@ -25491,6 +25493,7 @@ static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REP
                                                spyi_number_pack,
                                                spyi_number_match,
                                                spyi_number_expected,
+                                               NULL,
                                                NULL,
                                                NULL };
 static const spyi_value_kind spyi_number_kind = { "number", &spyi_number_build, &spyi_number_run };
@@ -25529,8 +25532,8 @@ static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%zu bytes of host data for %s", leaf->type->host_size, leaf->type->display);
 }
 
-static const spyi_kind_build spyi_bytes_build = { spyi_bytes_bind, NULL, spyi_kind_plain_field,
-                                                  spyi_kind_plain_load };
+static const spyi_kind_build spyi_bytes_build = { spyi_bytes_bind,      NULL, spyi_kind_plain_field,
+                                                  spyi_kind_plain_load, NULL, NULL };
 static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                               SPYI_FIELD_BYTES,
                                               SPYI_AGAIN_NEVER,
@@ -25538,6 +25541,7 @@ static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPE
                                               spyi_bytes_pack,
                                               spyi_bytes_match,
                                               spyi_bytes_expected,
+                                              NULL,
                                               NULL,
                                               NULL };
 static const spyi_value_kind spyi_bytes_kind = { "host bytes", &spyi_bytes_build, &spyi_bytes_run };
@@ -25587,13 +25591,16 @@ static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *v
     return (const char *)spyi_readback_place(value);
 }
 
-static const spyi_kind_build spyi_readback_build = { NULL, NULL, NULL, NULL }; // other kinds make such leaves
+static const spyi_kind_build spyi_readback_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // other kinds make such leaves
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
                                                      SPYI_TRAIT_RETURNS,
                                                  SPYI_FIELD_KIND,
                                                  SPYI_AGAIN_NEVER,
+                                                 NULL,
                                                  NULL,
                                                  NULL,
                                                  NULL,
@@ -25642,12 +25649,13 @@ static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, 
     return status;
 }
 
-static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL };
+static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
 static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
 static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
                                                 SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
                                             SPYI_FIELD_KIND,
                                             SPYI_AGAIN_NEW,
+                                            NULL,
                                             NULL,
                                             NULL,
                                             NULL,
@@ -25666,11 +25674,13 @@ static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf
     if (spyi_is_one_result(value, rank, leaf)) spyi_kind_return(leaf);
 }
 
-static const spyi_kind_build spyi_unused_build = { NULL, spyi_unused_settle, spyi_kind_own_field,
-                                                   spyi_kind_own_load };
+static const spyi_kind_build spyi_unused_build = {
+    NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
+};
 static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -25731,11 +25741,12 @@ static bool spyi_tensor_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return spyi_kind_fit(fitting, value, leaf, &fit);
 }
 
-static const spyi_kind_build spyi_tensor_build = { spyi_tensor_bind, NULL, NULL, NULL };
+static const spyi_kind_build spyi_tensor_build = { spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL };
 static const spyi_kind_run spyi_tensor_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TENSOR |
                                                    SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_TENSOR,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -25792,13 +25803,15 @@ static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *val
     return (const char *)value->arg->value.out;
 }
 
-static const spyi_kind_build spyi_upload_build = { NULL, NULL, NULL,
-                                                   NULL }; // spyi_array_bind makes such leaves
+static const spyi_kind_build spyi_upload_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // spyi_array_bind makes such leaves
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
                                                    SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -25862,8 +25875,8 @@ static void spyi_array_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a host array for %s", leaf->type->display);
 }
 
-static const spyi_kind_build spyi_array_build = { spyi_array_bind, NULL, spyi_kind_plain_field,
-                                                  spyi_kind_plain_load };
+static const spyi_kind_build spyi_array_build = { spyi_array_bind,      NULL, spyi_kind_plain_field,
+                                                  spyi_kind_plain_load, NULL, NULL };
 static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED,
                                               SPYI_FIELD_ARRAY,
                                               SPYI_AGAIN_ARRAY,
@@ -25871,6 +25884,7 @@ static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZE
                                               spyi_array_pack,
                                               spyi_array_match,
                                               spyi_array_expected,
+                                              NULL,
                                               NULL,
                                               NULL };
 static const spyi_value_kind spyi_array_kind = { "host array", &spyi_array_build, &spyi_array_run };
@@ -25899,7 +25913,8 @@ static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at
                    at->element);
 }
 
-static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL, spyi_call_id_load };
+static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
+                                                    spyi_call_id_load, NULL, NULL };
 static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
@@ -25908,12 +25923,15 @@ static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_call_id_kind = { "call_id", &spyi_call_id_build, &spyi_call_id_run };
-static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind, NULL, NULL, spyi_thread_id_load };
+static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL, NULL,
+                                                      spyi_thread_id_load, NULL, NULL };
 static const spyi_kind_run spyi_thread_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                   SPYI_FIELD_KIND,
                                                   SPYI_AGAIN_NEVER,
+                                                  NULL,
                                                   NULL,
                                                   NULL,
                                                   NULL,
@@ -25995,12 +26013,14 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
-static const spyi_kind_build spyi_grid_build = { spyi_grid_bind, NULL, spyi_grid_field, spyi_grid_load };
+static const spyi_kind_build spyi_grid_build = { spyi_grid_bind, NULL, spyi_grid_field,
+                                                 spyi_grid_load, NULL, NULL };
 static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                              SPYI_FIELD_KIND,
                                              SPYI_AGAIN_NEVER,
                                              spyi_grid_describe,
                                              spyi_grid_pack,
+                                             NULL,
                                              NULL,
                                              NULL,
                                              NULL,
@@ -26056,12 +26076,14 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     return true;
 }
 
-static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field, spyi_range_load };
+static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field,
+                                                  spyi_range_load, NULL, NULL };
 static const spyi_kind_run spyi_range_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                               SPYI_FIELD_KIND,
                                               SPYI_AGAIN_NEVER,
                                               spyi_range_describe,
                                               spyi_range_pack,
+                                              NULL,
                                               NULL,
                                               NULL,
                                               NULL,
@@ -26141,7 +26163,8 @@ static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, voi
     return true;
 }
 
-static const spyi_kind_build spyi_hash_build = { spyi_hash_bind, NULL, spyi_random_field, spyi_hash_load };
+static const spyi_kind_build spyi_hash_build = { spyi_hash_bind, NULL, spyi_random_field,
+                                                 spyi_hash_load, NULL, NULL };
 static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                              SPYI_FIELD_KIND,
                                              SPYI_AGAIN_NEVER,
@@ -26150,16 +26173,18 @@ static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              spyi_kind_same,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_hash_kind = { "wang_hash", &spyi_hash_build, &spyi_hash_run };
 static const spyi_kind_build spyi_random_build = { spyi_random_bind, NULL, spyi_random_field,
-                                                   spyi_random_load };
+                                                   spyi_random_load, NULL, NULL };
 static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                spyi_random_describe,
                                                spyi_random_pack,
                                                spyi_kind_same,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL };
@@ -26313,8 +26338,29 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind, NULL, spyi_kind_own_field,
-                                                   spyi_kind_own_load };
+static const char *spyi_buffer_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)type;
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
+    (void)target;
+    return !family ? NULL
+           : family->texels
+               ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+                 "buffers, but for (RW)StructuredBuffer<T>"
+               : "; it takes a tensor";
+}
+
+static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out) {
+    spyi_type_parts parts;
+    (void)types;
+    spyi_split_type(type->name, &parts);
+    if (parts.count) spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_free_parts(&parts);
+}
+
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
+                                                   spyi_kind_own_field, spyi_kind_own_load,
+                                                   spyi_buffer_takes,   spyi_buffer_type_name };
 static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
@@ -26323,21 +26369,17 @@ static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL,
                                                NULL,
                                                NULL,
+                                               NULL,
                                                NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
-
-SPYI_FN bool spyi_is_typed_buffer(const char *base) {
-    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
-    return family && family->texels;
-}
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
     return family && family->one;
 }
 
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
-    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void) {
+    return &spyi_buffer_kind;
 }
 
 // >>kinds/holder.c ------------------------------------------------------------------------------------------
@@ -26345,13 +26387,28 @@ SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
 // ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers: bound too, wherever this kernel has their parts. An array without a
 // size is a field: an address, which the device fills in, and a count.
 
+// >>ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
+
+static bool spyi_holder_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting, (void)value;
+    leaf->binds = true;
+    return true;
+}
+
 static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     (void)leaf, (void)value, (void)field, (void)error;
     return true;
 }
 
-static const spyi_kind_build spyi_holder_build = { NULL, NULL, spyi_kind_own_field, spyi_kind_own_load };
-static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const char *spyi_holder_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)base, (void)target;
+    return spyi_type_is_bound_array(type) ? "; it takes a struct of tensors, one for each element" : NULL;
+}
+
+static const spyi_kind_build spyi_holder_build = { spyi_holder_bind,    NULL,
+                                                   spyi_kind_own_field, spyi_kind_own_load,
+                                                   spyi_holder_takes,   NULL };
+static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_PARTS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                NULL,
@@ -26359,11 +26416,29 @@ static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL,
                                                NULL,
                                                NULL,
+                                               NULL,
                                                NULL };
 static const spyi_value_kind spyi_holder_kind = { "uniform buffer", &spyi_holder_build, &spyi_holder_run };
 
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
+SPYI_FN const spyi_value_kind *spyi_holder_kind_of(void) {
     return &spyi_holder_kind;
+}
+
+// >>arrays without a size
+
+enum { SPYI_UNSIZED_BYTES = 16 };
+
+static bool spyi_unsized_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)value;
+    leaf->binds = !fitting->in_buffer;
+    if (fitting->in_buffer || fitting->in_shader) leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+static const char *spyi_unsized_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)base, (void)target;
+    return spyi_type_is_unsized(type) ? "; it takes a struct of tensors, as many as there are to be elements"
+                                      : NULL;
 }
 
 static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
@@ -26371,12 +26446,22 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
-                  spyi_kind_takes(leaf->type, SPYI_TARGET_SPIRV));
+                  spyi_unsized_takes(leaf->type, "", SPYI_TARGET_SPIRV));
     return false;
 }
 
-static const spyi_kind_build spyi_unsized_build = { NULL, NULL, spyi_kind_own_field, spyi_kind_own_load };
-static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static uint32_t spyi_unsized_elements(const spyi_leaf *leaf, const spyi_value *value) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->fields[0].type->name, &parts);
+    uint32_t stride = spyi_is_buffer_address(parts.base) ? 8 : 16;
+    spyi_free_parts(&parts);
+    return value->child_count * stride;
+}
+
+static const spyi_kind_build spyi_unsized_build = { spyi_unsized_bind,   NULL,
+                                                    spyi_kind_own_field, spyi_kind_own_load,
+                                                    spyi_unsized_takes,  NULL };
+static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_PARTS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
@@ -26384,19 +26469,12 @@ static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                spyi_unsized_elements,
                                                 NULL };
 static const spyi_value_kind spyi_unsized_kind = { "unsized array", &spyi_unsized_build, &spyi_unsized_run };
 
-SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void) {
+SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(void) {
     return &spyi_unsized_kind;
-}
-
-SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type) {
-    spyi_type_parts parts;
-    spyi_split_type(type->fields[0].type->name, &parts);
-    uint32_t stride = spyi_is_buffer_address(parts.base) ? 8 : 16;
-    spyi_free_parts(&parts);
-    return stride;
 }
 
 // >>kinds/view.c --------------------------------------------------------------------------------------------
@@ -26515,8 +26593,17 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
-static const spyi_kind_build spyi_view_build = { spyi_view_bind, NULL, spyi_kind_own_field,
-                                                 spyi_kind_own_load };
+static const char *spyi_view_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)type;
+    if (strcmp(base, "TensorView") != 0 && strcmp(base, "DiffTensorView") != 0) return NULL;
+    return target == SPYI_TARGET_CUDA
+               ? "; it takes a tensor of exactly these elements, or of their scalars"
+               : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>";
+}
+
+static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
+                                                 spyi_kind_own_field, spyi_kind_own_load,
+                                                 spyi_view_takes,     NULL };
 static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
                                              SPYI_FIELD_KIND,
                                              SPYI_AGAIN_NEVER,
@@ -26525,12 +26612,12 @@ static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
 
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
-    bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
-    return known ? &spyi_view_kind : NULL;
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {
+    return &spyi_view_kind;
 }
 
 // >>kinds/whole_fill.c --------------------------------------------------------------------------------------
@@ -26709,24 +26796,8 @@ static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
     spyi_text_add(out, ")");
 }
 
-static const spyi_kind_build spyi_whole_build = { spyi_whole_bind, NULL, spyi_whole_field, spyi_whole_load };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_KIND,
-                                              SPYI_AGAIN_NEVER,
-                                              NULL,
-                                              spyi_whole_fill,
-                                              NULL,
-                                              NULL,
-                                              spyi_whole_stop_adding,
-                                              NULL };
-static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
-
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base) {
-    return spyi_family_of(base) ? &spyi_whole_kind : NULL;
-}
-
-SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out) {
+static void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                 spyi_text *out) {
     spyi_type_parts parts;
     spyi_fit fit;
     spyi_split_type(type->name, &parts);
@@ -26738,12 +26809,34 @@ SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, cons
         element = value->type;
         fit.consumed = 0;
     }
-    if (family)
-        spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
-                      rank ? rank : (long)value->rank - (long)fit.consumed);
-    else if (spyi_buffer_kind_of(parts.base) && parts.count)
-        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
+                  rank ? rank : (long)value->rank - (long)fit.consumed);
     spyi_free_parts(&parts);
+}
+
+static const char *spyi_whole_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)type;
+    (void)target;
+    return spyi_family_of(base) ? "; it takes a tensor" : NULL;
+}
+
+static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,  NULL,
+                                                  spyi_whole_field, spyi_whole_load,
+                                                  spyi_whole_takes, spyi_whole_type_name };
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_KIND,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_whole_fill,
+                                              NULL,
+                                              NULL,
+                                              spyi_whole_stop_adding,
+                                              NULL,
+                                              NULL };
+static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
+
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
+    return &spyi_whole_kind;
 }
 
 // >>kinds/pointer.c -----------------------------------------------------------------------------------------
@@ -26794,9 +26887,16 @@ static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind, NULL, spyi_pointer_field,
-                                                    spyi_kind_own_load };
-static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const char *spyi_pointer_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)type;
+    (void)target;
+    return strcmp(base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64" : NULL;
+}
+
+static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
+                                                    spyi_pointer_field, spyi_kind_own_load,
+                                                    spyi_pointer_takes, NULL };
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
@@ -26804,29 +26904,51 @@ static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
 
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base) {
-    return strcmp(base, "Ptr") == 0 ? &spyi_pointer_kind : NULL;
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
+    return &spyi_pointer_kind;
 }
 
 // >>kinds/parameter.c ---------------------------------------------------------------------------------------
 
 // From a parameter's type and an argument to the kind that passes one to the other.
 
-SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
-    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
-    if (type->kind != SPYI_TYPE_OTHER || (value->kind != SPY_ARG_TENSOR && !number)) return NULL;
+// The kinds for parameters of types of their own.
+static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
+    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
+    spyi_whole_kind_of,   spyi_view_kind_of,   spyi_buffer_kind_of,
+};
+
+// The kind for parameters of a type, and what they take; NULL: it is no such type.
+static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, spyi_target target,
+                                                       const char **takes) {
+    const spyi_value_kind *found = NULL;
+    *takes = NULL;
+    if (type->kind != SPYI_TYPE_OTHER) return NULL;
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const spyi_value_kind *kind = spyi_pointer_kind_of(parts.base) ? spyi_pointer_kind_of(parts.base)
-                                  : !value->tensor                 ? NULL
-                                  : spyi_whole_kind_of(parts.base) ? spyi_whole_kind_of(parts.base)
-                                  : spyi_view_kind_of(parts.base)  ? spyi_view_kind_of(parts.base)
-                                                                   : spyi_buffer_kind_of(parts.base);
+    for (size_t i = 0; i < sizeof spyi_parameter_kinds / sizeof spyi_parameter_kinds[0] && !*takes; i++) {
+        found = spyi_parameter_kinds[i]();
+        *takes = found->build->takes(type, parts.base, target);
+    }
     spyi_free_parts(&parts);
-    return kind;
+    return *takes ? found : NULL;
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
+    const char *takes;
+    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (value->kind != SPY_ARG_TENSOR && !number) return NULL;
+    const spyi_value_kind *kind = spyi_find_parameter_kind(type, SPYI_TARGET_SPIRV, &takes);
+    if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
+    return value->tensor || (kind->run->traits & SPYI_TRAIT_ADDRESS) ? kind : NULL;
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type) {
+    return spyi_type_is_unsized(type) ? spyi_unsized_kind_of() : spyi_holder_kind_of();
 }
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
@@ -26841,24 +26963,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
 }
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
-    if (type->kind != SPYI_TYPE_OTHER) return NULL;
-    if (spyi_type_is_unsized(type))
-        return "; it takes a struct of tensors, as many as there are to be elements";
-    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
-    spyi_type_parts parts;
-    spyi_split_type(type->name, &parts);
-    const char *takes =
-        spyi_pointer_kind_of(parts.base) ? "; it takes a tensor, or an address as uint64"
-        : spyi_view_kind_of(parts.base)
-            ? target == SPYI_TARGET_CUDA
-                  ? "; it takes a tensor of exactly these elements, or of their scalars"
-                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
-        : spyi_is_typed_buffer(parts.base)
-            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-              "buffers, but for (RW)StructuredBuffer<T>"
-        : spyi_whole_kind_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                                                                            : NULL;
-    spyi_free_parts(&parts);
+    const char *takes;
+    (void)spyi_find_parameter_kind(type, target, &takes);
     return takes;
 }
 
@@ -26899,13 +27005,16 @@ static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
     spyi_text_add(out, "%s(spy_in_group)", spyi_spell(leaf->type));
 }
 
-static const spyi_kind_build spyi_thread_build = { spyi_system_bind, NULL, NULL, spyi_thread_load };
-static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load };
-static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load };
-static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load };
+static const spyi_kind_build spyi_thread_build = {
+    spyi_system_bind, NULL, NULL, spyi_thread_load, NULL, NULL
+};
+static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL };
+static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL };
+static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL };
 static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -27961,13 +28070,23 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 // Values that have parts, each to a part of the parameter's type: structs and arrays by fields, values with their gradients,
 // and what ConstantBuffer<T> and arrays of buffers are given by.
 
+// The leaf that stands for a value beside the leaves of its parts. `in_buffer`: it lies in a uniform buffer.
+static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
+    spyi_fitting fitting;
+    memset(&fitting, 0, sizeof fitting);
+    fitting.types = a->types;
+    fitting.in_buffer = in_buffer;
+    fitting.in_shader = a->values->threads && a->values->threads->shader;
+    spyi_leaf_set_kind(leaf, spyi_kind_of_parts(leaf->type));
+    (void)leaf->kind->build->bind(&fitting, v, leaf); // their parts may fail, not they
+}
+
 // ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
 // Here the value is checked.
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
-    bool unsized = spyi_type_is_unsized(type);
     const spyi_type *held = type->element ? type->element : type;
     spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
@@ -27978,9 +28097,7 @@ SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *
     spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
-    spyi_leaf_set_kind(leaf, unsized ? spyi_kind_of_unsized() : spyi_kind_of_holders());
-    leaf->binds = true;
-    if (unsized && a->values->threads && a->values->threads->shader) leaf->field_size = SPYI_UNSIZED_BYTES;
+    spyi_bind_parts(a, leaf, &a->values->items[index], false);
     return true;
 }
 
@@ -27990,8 +28107,7 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    spyi_leaf_set_kind(leaf, spyi_kind_of_unsized());
-    leaf->field_size = SPYI_UNSIZED_BYTES;
+    spyi_bind_parts(a, leaf, &a->values->items[index], true);
     return true;
 }
 
@@ -28735,7 +28851,8 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
+    const spyi_value_kind *kind = v->tensor ? spyi_kind_of_parameter(type, v) : NULL;
+    if (kind && kind->build->type_name) kind->build->type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
     return whole ? whole : type;
@@ -31941,9 +32058,8 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             status = SPY_ERROR_UNSUPPORTED;
         } else if (f->measuring) {
             const spyi_input *elements = found.input + 1;
-            if (leaf->kind == spyi_kind_of_unsized() && elements->slot >= 0)
-                f->elements[elements->slot] =
-                    f->values->items[leaf->value].child_count * spyi_unsized_stride(leaf->type);
+            if (leaf->kind->run->elements && elements->slot >= 0)
+                f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
             spyi_text name = { NULL, 0, 0 };
             spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));

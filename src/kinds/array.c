@@ -42,13 +42,15 @@ static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *val
     return (const char *)value->arg->value.out;
 }
 
-static const spyi_kind_build spyi_upload_build = { NULL, NULL, NULL,
-                                                   NULL }; // spyi_array_bind makes such leaves
+static const spyi_kind_build spyi_upload_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // spyi_array_bind makes such leaves
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
                                                    SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -112,8 +114,8 @@ static void spyi_array_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a host array for %s", leaf->type->display);
 }
 
-static const spyi_kind_build spyi_array_build = { spyi_array_bind, NULL, spyi_kind_plain_field,
-                                                  spyi_kind_plain_load };
+static const spyi_kind_build spyi_array_build = { spyi_array_bind,      NULL, spyi_kind_plain_field,
+                                                  spyi_kind_plain_load, NULL, NULL };
 static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED,
                                               SPYI_FIELD_ARRAY,
                                               SPYI_AGAIN_ARRAY,
@@ -121,6 +123,7 @@ static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZE
                                               spyi_array_pack,
                                               spyi_array_match,
                                               spyi_array_expected,
+                                              NULL,
                                               NULL,
                                               NULL };
 static const spyi_value_kind spyi_array_kind = { "host array", &spyi_array_build, &spyi_array_run };

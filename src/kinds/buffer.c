@@ -108,8 +108,29 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind, NULL, spyi_kind_own_field,
-                                                   spyi_kind_own_load };
+static const char *spyi_buffer_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)type;
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
+    (void)target;
+    return !family ? NULL
+           : family->texels
+               ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+                 "buffers, but for (RW)StructuredBuffer<T>"
+               : "; it takes a tensor";
+}
+
+static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out) {
+    spyi_type_parts parts;
+    (void)types;
+    spyi_split_type(type->name, &parts);
+    if (parts.count) spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_free_parts(&parts);
+}
+
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
+                                                   spyi_kind_own_field, spyi_kind_own_load,
+                                                   spyi_buffer_takes,   spyi_buffer_type_name };
 static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
@@ -118,19 +139,15 @@ static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL,
                                                NULL,
                                                NULL,
+                                               NULL,
                                                NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
-
-SPYI_FN bool spyi_is_typed_buffer(const char *base) {
-    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
-    return family && family->texels;
-}
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
     return family && family->one;
 }
 
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
-    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void) {
+    return &spyi_buffer_kind;
 }

@@ -26,13 +26,16 @@ SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *
 SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
 
-// The kind that binds a tensor to a parameter type of this name, without namespace and arguments; NULL: no such name.
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);  // "StructuredBuffer" and its sisters
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base);    // "TensorView" and "DiffTensorView"
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base);   // "Tensor" and its sisters
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base); // "Ptr"
-SPYI_FN bool spyi_is_typed_buffer(const char *base);
-SPYI_FN bool spyi_is_buffer_address(const char *base); // the buffer is the address of one element
+// The kinds for parameters of types of their own.
+SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(
+    void); // T[], whose field is an address, which the device fills in, and a count
+SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
+    void); // ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void);   // Tensor<T, D> and its sisters
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);    // TensorView<T> and DiffTensorView<T>
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T> and its sisters
+SPYI_FN bool spyi_is_buffer_address(const char *base);     // the buffer is the address of one element
 
 // The kinds of values, whatever the parameter is: unless its type has a kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c

@@ -20,7 +20,9 @@ enum {
     SPYI_TRAIT_RETURNS = 1 << 8,        // an output comes back to host memory before the call returns
     SPYI_TRAIT_SYSTEM = 1 << 9,         // the system fills the parameter: it is no argument of the user's
     SPYI_TRAIT_OWN_GRADIENTS = 1 << 10, // the function itself reads and adds to its gradients
-    SPYI_TRAIT_UNUSED = 1 << 11         // nothing is loaded or stored
+    SPYI_TRAIT_UNUSED = 1 << 11,        // nothing is loaded or stored
+    SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter takes an address as a number, too
+    SPYI_TRAIT_PARTS = 1 << 13          // the argument is given by its parts, which are bound besides
 };
 
 // How a field of the parameter block is filled. The pack program has an operation for each.
@@ -44,7 +46,8 @@ typedef enum spyi_again_op {
 typedef struct spyi_fitting {
     spyi_types *types;
     bool result;    // the leaf is the function's result
-    bool own_block; // the parameters are those of a shader of the user's, where its author has placed them
+    bool in_buffer; // the parameter lies in a uniform buffer, at a place that the user's code gave it
+    bool in_shader; // ... in the parameters of a shader of the user's
     uint32_t cost;  // of conversions: the overload with the lowest is chosen
     spyi_text hint; // where it does not fit: what stands behind "expected float, got ..."
     spyi_text why;  // ... or the whole reason
@@ -67,6 +70,11 @@ typedef struct spyi_kind_build {
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
     // Its value for one element, as an expression of leaf->type. NULL: it lies in memory, through which emit walks.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
+    // What a parameter takes, for messages. `base`: its type's name, without namespace and arguments. Gives NULL for types that
+    // are none of the kind's. NULL: the kind goes by the argument, whatever the parameter is.
+    const char *(*takes)(const spyi_type *type, const char *base, spyi_target target);
+    // The type that a tensor is passed as, where the parameter's own is still open: "RWTensor<float, 2>". NULL: it stays open.
+    void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
 } spyi_kind_build;
 
 // The memory of one leaf in one call.
@@ -103,6 +111,8 @@ typedef struct spyi_kind_run {
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Takes the gradients that the kernel adds to out of a packed field: a further pass must not add again. NULL: it has none.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
+    // Bytes of the elements that its field tells the number of, in a uniform buffer of their own. NULL: it has none.
+    uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
     const spyi_kind_memory *memory; // NULL: calls make none
 } spyi_kind_run;
 

@@ -11,21 +11,10 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 // The kind of an output that is not computed, as a backward call wants its gradient alone.
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
-// What such a parameter takes, for messages; NULL: it is none.
+// The kind of what is given by parts: ConstantBuffer<T> and ParameterBlock<T> parameters, arrays of buffers, and T[] itself.
+SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
+// What a parameter of a type of its own takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target);
-
-// whole.c
-// What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
-SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out);
-
-// holder.c
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
-// The kind of T[] itself, whose field is an address, which the device fills in, and a count.
-#define SPYI_UNSIZED_BYTES 16u
-SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void);
-SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type); // bytes of an element
 
 // system.c
 // An argument for a parameter that the system fills.

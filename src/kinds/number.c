@@ -88,8 +88,8 @@ static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a number for %s", leaf->type->display);
 }
 
-static const spyi_kind_build spyi_number_build = { spyi_number_bind, NULL, spyi_kind_plain_field,
-                                                   spyi_kind_plain_load };
+static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,
+                                                   spyi_kind_plain_load, NULL, NULL };
 static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_NUMBER,
                                                SPYI_AGAIN_NUMBER,
@@ -97,6 +97,7 @@ static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REP
                                                spyi_number_pack,
                                                spyi_number_match,
                                                spyi_number_expected,
+                                               NULL,
                                                NULL,
                                                NULL };
 static const spyi_value_kind spyi_number_kind = { "number", &spyi_number_build, &spyi_number_run };

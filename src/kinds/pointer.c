@@ -45,9 +45,16 @@ static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind, NULL, spyi_pointer_field,
-                                                    spyi_kind_own_load };
-static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const char *spyi_pointer_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)type;
+    (void)target;
+    return strcmp(base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64" : NULL;
+}
+
+static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
+                                                    spyi_pointer_field, spyi_kind_own_load,
+                                                    spyi_pointer_takes, NULL };
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
@@ -55,9 +62,10 @@ static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
 
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base) {
-    return strcmp(base, "Ptr") == 0 ? &spyi_pointer_kind : NULL;
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
+    return &spyi_pointer_kind;
 }

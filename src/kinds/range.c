@@ -40,12 +40,14 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     return true;
 }
 
-static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field, spyi_range_load };
+static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field,
+                                                  spyi_range_load, NULL, NULL };
 static const spyi_kind_run spyi_range_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                               SPYI_FIELD_KIND,
                                               SPYI_AGAIN_NEVER,
                                               spyi_range_describe,
                                               spyi_range_pack,
+                                              NULL,
                                               NULL,
                                               NULL,
                                               NULL,

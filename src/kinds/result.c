@@ -39,13 +39,16 @@ static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *v
     return (const char *)spyi_readback_place(value);
 }
 
-static const spyi_kind_build spyi_readback_build = { NULL, NULL, NULL, NULL }; // other kinds make such leaves
+static const spyi_kind_build spyi_readback_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // other kinds make such leaves
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
                                                      SPYI_TRAIT_RETURNS,
                                                  SPYI_FIELD_KIND,
                                                  SPYI_AGAIN_NEVER,
+                                                 NULL,
                                                  NULL,
                                                  NULL,
                                                  NULL,
@@ -94,12 +97,13 @@ static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, 
     return status;
 }
 
-static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL };
+static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
 static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
 static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
                                                 SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
                                             SPYI_FIELD_KIND,
                                             SPYI_AGAIN_NEW,
+                                            NULL,
                                             NULL,
                                             NULL,
                                             NULL,
@@ -118,11 +122,13 @@ static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf
     if (spyi_is_one_result(value, rank, leaf)) spyi_kind_return(leaf);
 }
 
-static const spyi_kind_build spyi_unused_build = { NULL, spyi_unused_settle, spyi_kind_own_field,
-                                                   spyi_kind_own_load };
+static const spyi_kind_build spyi_unused_build = {
+    NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
+};
 static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,

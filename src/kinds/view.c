@@ -113,8 +113,17 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
-static const spyi_kind_build spyi_view_build = { spyi_view_bind, NULL, spyi_kind_own_field,
-                                                 spyi_kind_own_load };
+static const char *spyi_view_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)type;
+    if (strcmp(base, "TensorView") != 0 && strcmp(base, "DiffTensorView") != 0) return NULL;
+    return target == SPYI_TARGET_CUDA
+               ? "; it takes a tensor of exactly these elements, or of their scalars"
+               : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>";
+}
+
+static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
+                                                 spyi_kind_own_field, spyi_kind_own_load,
+                                                 spyi_view_takes,     NULL };
 static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
                                              SPYI_FIELD_KIND,
                                              SPYI_AGAIN_NEVER,
@@ -123,10 +132,10 @@ static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
 
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
-    bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
-    return known ? &spyi_view_kind : NULL;
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {
+    return &spyi_view_kind;
 }

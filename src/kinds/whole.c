@@ -78,24 +78,8 @@ static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
     spyi_text_add(out, ")");
 }
 
-static const spyi_kind_build spyi_whole_build = { spyi_whole_bind, NULL, spyi_whole_field, spyi_whole_load };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_KIND,
-                                              SPYI_AGAIN_NEVER,
-                                              NULL,
-                                              spyi_whole_fill,
-                                              NULL,
-                                              NULL,
-                                              spyi_whole_stop_adding,
-                                              NULL };
-static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
-
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base) {
-    return spyi_family_of(base) ? &spyi_whole_kind : NULL;
-}
-
-SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out) {
+static void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                 spyi_text *out) {
     spyi_type_parts parts;
     spyi_fit fit;
     spyi_split_type(type->name, &parts);
@@ -107,10 +91,32 @@ SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, cons
         element = value->type;
         fit.consumed = 0;
     }
-    if (family)
-        spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
-                      rank ? rank : (long)value->rank - (long)fit.consumed);
-    else if (spyi_buffer_kind_of(parts.base) && parts.count)
-        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
+                  rank ? rank : (long)value->rank - (long)fit.consumed);
     spyi_free_parts(&parts);
+}
+
+static const char *spyi_whole_takes(const spyi_type *type, const char *base, spyi_target target) {
+    (void)type;
+    (void)target;
+    return spyi_family_of(base) ? "; it takes a tensor" : NULL;
+}
+
+static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,  NULL,
+                                                  spyi_whole_field, spyi_whole_load,
+                                                  spyi_whole_takes, spyi_whole_type_name };
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_KIND,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_whole_fill,
+                                              NULL,
+                                              NULL,
+                                              spyi_whole_stop_adding,
+                                              NULL,
+                                              NULL };
+static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
+
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
+    return &spyi_whole_kind;
 }

@@ -80,9 +80,8 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             status = SPY_ERROR_UNSUPPORTED;
         } else if (f->measuring) {
             const spyi_input *elements = found.input + 1;
-            if (leaf->kind == spyi_kind_of_unsized() && elements->slot >= 0)
-                f->elements[elements->slot] =
-                    f->values->items[leaf->value].child_count * spyi_unsized_stride(leaf->type);
+            if (leaf->kind->run->elements && elements->slot >= 0)
+                f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
             spyi_text name = { NULL, 0, 0 };
             spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
