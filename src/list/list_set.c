@@ -23,8 +23,14 @@ static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *plac
     return 0;
 }
 
-static size_t spyi_set_size(const spyi_leaf *leaf) {
-    return leaf->field_size * (leaf->splat ? leaf->type->rows * leaf->type->columns : 1);
+// A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
+static bool spyi_set_fills(const spyi_set_place *place) {
+    return place->leaf->splat && place->index == UINT32_MAX;
+}
+
+static size_t spyi_set_size(const spyi_set_place *place) {
+    const spyi_leaf *leaf = place->leaf;
+    return leaf->field_size * (size_t)(spyi_set_fills(place) ? leaf->type->rows * leaf->type->columns : 1);
 }
 
 // Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
@@ -107,7 +113,9 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
     }
     if (v->direction != SPY_DIRECTION_DEFAULT || !place->leaf->kind->run->match(place->leaf, v))
         return spyi_set_mismatch(place->leaf, v, error);
-    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
+    spyi_leaf leaf = *place->leaf;
+    leaf.splat = spyi_set_fills(place);
+    return spyi_pack_leaf(&leaf, v, list->scratch, error);
 }
 
 // >>changing
@@ -115,7 +123,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
         size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
-        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place->leaf));
+        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place));
     }
 }
 
