@@ -25179,9 +25179,12 @@ struct spyi_value_kind {
 // The kinds, as the other rooms ask for them: by a parameter's type, or by name where a parameter has no other.
 
 // parameter.c
-// The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
+// The kind that passes the value to a parameter of a type: the value's own, one for such parameters, or one for such values.
+// NULL: it has parts.
+SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
+// ... that passes a tensor whole, or an address, to a parameter of a type of its own; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// The kind of any other value: a number, host data, a tensor by element, a result. NULL: it has parts.
+// ... of a number, host data, a tensor by element or a result, whatever the parameter is.
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 // The kind of an output that is not computed, as a backward call wants its gradient alone.
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
@@ -26962,6 +26965,12 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
     }
 }
 
+SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
+    if (value->kind == SPY_ARG_CUSTOM) return value->custom;
+    const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
+    return kind ? kind : spyi_kind_of_value(value);
+}
+
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     const char *takes;
     (void)spyi_find_parameter_kind(type, target, &takes);
@@ -28360,11 +28369,12 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
-    const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
+    const spyi_value_kind *kind = spyi_kind_of(type, v);
+    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the function gets no value of its type
     // A host array without elements, as Python's [] is, does for a list of none.
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
-    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
+    if ((type->kind == SPYI_TYPE_OTHER && !special && !by_fields) || type->kind == SPYI_TYPE_VOID) {
         const char *takes = spyi_kind_takes(type, spyi_types_target(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
@@ -28396,28 +28406,27 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (kind && v->tensor && in &&
+    if (special && v->tensor && in &&
         strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;
     leaf->param_out = out;
-    if (a->bound.mode && !kind) {
+    if (a->bound.mode && !special) {
         uint32_t place = a->bound.leaf_count - 1;
         if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
-        return (unused ? spyi_bind_unused(a, leaf, v, pair)
-                       : spyi_bind_leaf(a, leaf, v, spyi_kind_of_value(v))) &&
+        return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, kind)) &&
                spyi_bind_gradients(a, place, index, pair);
     }
     uint32_t number = a->bound.leaf_count - 1;
-    if (kind && !(spyi_bind_leaf(a, leaf, v, kind) && spyi_bind_whole_gradients(a, number, index, pair)))
-        return false;
+    if (!spyi_bind_leaf(a, leaf, v, kind)) return false;
+    if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
-    if (kind && leaf->kind_type &&
+    if (special && leaf->kind_type &&
         strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
-    return kind || spyi_bind_leaf(a, leaf, v, spyi_kind_of_value(v));
+    return true;
 }
 
 // The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.

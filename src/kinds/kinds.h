@@ -5,9 +5,12 @@
 #include "kinds/kind.h"
 
 // parameter.c
-// The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
+// The kind that passes the value to a parameter of a type: the value's own, one for such parameters, or one for such values.
+// NULL: it has parts.
+SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
+// ... that passes a tensor whole, or an address, to a parameter of a type of its own; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// The kind of any other value: a number, host data, a tensor by element, a result. NULL: it has parts.
+// ... of a number, host data, a tensor by element or a result, whatever the parameter is.
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 // The kind of an output that is not computed, as a backward call wants its gradient alone.
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);

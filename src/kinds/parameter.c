@@ -47,6 +47,12 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
     }
 }
 
+SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
+    if (value->kind == SPY_ARG_CUSTOM) return value->custom;
+    const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
+    return kind ? kind : spyi_kind_of_value(value);
+}
+
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, spyi_target target) {
     const char *takes;
     (void)spyi_find_parameter_kind(type, target, &takes);
