@@ -25252,18 +25252,6 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
 
 // A leaf: a place where the kernel loads or stores. A number or tensor is one leaf; a struct given by fields is one for each.
 
-typedef enum spyi_source {
-    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
-    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
-    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
-    SPYI_SOURCE_TENSOR,   // the argument's tensor
-    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
-    SPYI_SOURCE_NEW,      // a new tensor
-    SPYI_SOURCE_READBACK, // one value that returns to host memory
-    SPYI_SOURCE_KIND,     // what leaf.kind says
-    SPYI_SOURCE_NONE      // an output of a backward call, which is not computed
-} spyi_source;
-
 // What a leaf is to its call: a value, or another leaf's gradient.
 typedef enum spyi_role {
     SPYI_ROLE_VALUE,
@@ -25277,7 +25265,7 @@ typedef enum spyi_role {
 #define SPYI_WHOLE_STORES 2u
 
 typedef struct spyi_leaf {
-    spyi_source source;
+    uint32_t traits;          // of its kind: SPYI_TRAIT_...; a copy, since every call asks
     uint32_t value;           // index of its value
     char *path;               // "x", "light.color", "_result"
     const spyi_type *type;    // of the variable in the kernel
@@ -25289,9 +25277,9 @@ typedef struct spyi_leaf {
     uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
     uint32_t consumed;         // trailing dimensions, part of one value
     int64_t consumed_dims[SPY_MAX_RANK];
-    const spyi_value_kind *kind;      // SPYI_SOURCE_KIND; the next four are its own
+    const spyi_value_kind *kind;      // what is there; the next four are its own
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
-    bool reads, writes;               // memory of its tensor, anywhere
+    bool reads, writes;               // anywhere in the memory of a tensor that the function gets itself
     bool untracked;                   // memory that we do not know of
     bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
@@ -25307,6 +25295,8 @@ typedef struct spyi_leaf {
     const spyi_type *differential; // ... its T.Differential; NULL: it has none
 } spyi_leaf;
 
+// Makes the leaf one of a kind.
+SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether it is a tensor that a kind passes whole.
@@ -25316,8 +25306,55 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 // >>kinds/kind.h --------------------------------------------------------------------------------------------
 
-// The table of a kind: what bind, emit and call ask of values beyond numbers, host data, element-wise tensors and structs. Each
-// such kind is a file of this room.
+// The tables of a kind: what bind and emit ask of an argument (build), and what plan, call and list ask at each call (run).
+// Each kind is a file of this room. The build table has the compiler's types, the run table has layouts alone.
+
+// What is true of each leaf of a kind.
+enum {
+    SPYI_TRAIT_VALUE = 1 << 0, // the function gets a value of the parameter's own type, and not what holds it
+    SPYI_TRAIT_MEMORY = 1 << 1,  // ... which the kernel loads or stores in device memory
+    SPYI_TRAIT_TENSOR = 1 << 2,  // ... of the argument's own tensor: other arguments may lie there, too
+    SPYI_TRAIT_TRACKED = 1 << 3, // ... from which barriers are made
+    SPYI_TRAIT_ONE_PLACE =
+        1 << 4, // ... of one value, which returns to host memory: each call that has one waits
+    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... of a new tensor of the call's shape, which becomes the caller's
+    SPYI_TRAIT_SIZED = 1 << 6,          // the argument brings sizes, which the call's shape is made from
+    SPYI_TRAIT_REPEATS = 1 << 7,        // a call of the same sizes can repeat the last launch
+    SPYI_TRAIT_RETURNS = 1 << 8,        // an output comes back to host memory before the call returns
+    SPYI_TRAIT_SYSTEM = 1 << 9,         // the system fills the parameter: it is no argument of the user's
+    SPYI_TRAIT_OWN_GRADIENTS = 1 << 10, // the function itself reads and adds to its gradients
+    SPYI_TRAIT_UNUSED = 1 << 11,        // nothing is loaded or stored
+    SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter takes an address as a number, too
+    SPYI_TRAIT_PARTS = 1 << 13          // the argument is given by its parts, which are bound besides
+};
+
+// How a field of the parameter block is filled. The pack program has an operation for each.
+typedef enum spyi_field_op {
+    SPYI_FIELD_NUMBER,
+    SPYI_FIELD_BYTES,
+    SPYI_FIELD_ARRAY,
+    SPYI_FIELD_KIND
+} spyi_field_op;
+
+// How a call that repeats its plan's last one takes the argument over, without describing it.
+typedef enum spyi_again_op {
+    SPYI_AGAIN_NEVER,
+    SPYI_AGAIN_NUMBER,
+    SPYI_AGAIN_ARRAY, // from host memory into the block
+    SPYI_AGAIN_TENSOR,
+    SPYI_AGAIN_NEW // makes a tensor
+} spyi_again_op;
+
+// What `bind` is told, and what it says besides what it puts into the leaf.
+typedef struct spyi_fitting {
+    spyi_types *types;
+    bool result;    // the leaf is the function's result
+    bool in_buffer; // the parameter lies in a uniform buffer, at a place that the user's code gave it
+    bool in_shader; // ... in the parameters of a shader of the user's
+    uint32_t cost;  // of conversions: the overload with the lowest is chosen
+    spyi_text hint; // where it does not fit: what stands behind "expected float, got ..."
+    spyi_text why;  // ... or the whole reason
+} spyi_fitting;
 
 // Where a value's expression stands.
 typedef struct spyi_place_text {
@@ -25327,19 +25364,65 @@ typedef struct spyi_place_text {
     uint32_t rank;       // of the call
 } spyi_place_text;
 
-struct spyi_value_kind {
-    const char *name; // in messages: "call_id"
+typedef struct spyi_kind_build {
+    // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
+    bool (*bind)(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf);
+    // Once the call's rank is known. NULL: the leaf does not depend on it.
+    void (*settle)(const spyi_value *value, uint32_t rank, spyi_leaf *leaf);
+    // The Slang type of its field.
+    void (*field)(const spyi_leaf *leaf, spyi_text *out);
+    // Its value for one element, as an expression of leaf->type. NULL: it lies in memory, through which emit walks.
+    void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
+    // What a parameter takes, for messages. `base`: its type's name, without namespace and arguments. Gives NULL for types that
+    // are none of the kind's; `rules` may be NULL where only that is asked. NULL: the kind goes by the argument, whatever the parameter is.
+    const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
+    // The type that a tensor is passed as, where the parameter's own is still open: "RWTensor<float, 2>". NULL: it stays open.
+    void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
+} spyi_kind_build;
+
+// The memory of one leaf in one call.
+typedef struct spyi_made {
+    spy_device *device;
+    const spy_shape *shape; // of the call
+    spy_tensor *tensor;     // that `make` has made
+    void *place;            // SPYI_TRAIT_ONE_PLACE: where its value lies
+} spyi_made;
+
+// Of kinds whose memory each call makes.
+typedef struct spyi_kind_memory {
+    // Makes the memory and fills it with what goes in.
+    spy_status (*make)(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made, spyi_text *error);
+    // Brings an output back to host memory after the call. NULL: it stays on the device.
+    spy_status (*finish)(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
+                         spyi_text *error);
+    // The host memory that an output comes back to, of `size` bytes. NULL: it stays on the device.
+    const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
+} spyi_kind_memory;
+
+typedef struct spyi_kind_run {
+    uint32_t traits;
+    uint8_t field_op; // spyi_field_op
+    uint8_t again_op; // spyi_again_op
     // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
     // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
-    // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
-    bool (*bind)(spyi_types *types, const spyi_value *value, spyi_leaf *leaf);
-    // The Slang type of its field.
-    void (*field)(const spyi_leaf *leaf, spyi_text *out);
-    // Its value for one element, as an expression of leaf->type.
-    void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
     // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
+    // Whether a recorded call can have this value in place of its own. NULL: what was recorded stays.
+    bool (*match)(const spyi_leaf *leaf, const spyi_value *value);
+    // What `match` takes, in messages. NULL: the kind's name.
+    void (*expected)(const spyi_leaf *leaf, spyi_text *out);
+    // Takes the gradients that the kernel adds to out of a packed field: a further pass must not add again. NULL: it has none.
+    void (*stop_adding)(const spyi_leaf *leaf, void *field);
+    // Bytes of the elements that its field tells the number of, in a uniform buffer of their own. NULL: it has none.
+    uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
+    const spyi_kind_memory *memory; // NULL: calls make none
+} spyi_kind_run;
+
+struct spyi_value_kind {
+    const char *name; // in messages: "call_id"
+    const spyi_kind_build *build;
+    const spyi_kind_run *run;
 };
 
 // >>kinds/kinds.h -------------------------------------------------------------------------------------------
@@ -25347,35 +25430,29 @@ struct spyi_value_kind {
 // The kinds, as the other rooms ask for them: by a parameter's type, or by name where a parameter has no other.
 
 // parameter.c
-// The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
+// The kind that passes the value to a parameter of a type: the value's own, one for such parameters, or one for such values.
+// NULL: it has parts.
+SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
+// ... that passes a tensor whole, or an address, to a parameter of a type of its own; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// What such a parameter takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
+// ... of a number, host data, a tensor by element or a result, whatever the parameter is.
+SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
+// The kind of an output that is not computed, as a backward call wants its gradient alone.
+SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
+// The kind of what is given by parts: ConstantBuffer<T> and ParameterBlock<T> parameters, arrays of buffers, and T[] itself.
+SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
+// What a parameter of a type of its own takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
-
-// whole.c and whole_fill.c
-// What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
-SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out);
-// A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
-SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
-
-// view.c
-// Whether it is the kind of TensorView<T> and DiffTensorView<T> parameters.
-SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind);
-
-// holder.c
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
-// The kind of T[] itself, whose field is an address, which the device fills in, and a count.
-#define SPYI_UNSIZED_BYTES 16u
-SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void);
-SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type); // bytes of an element
 
 // system.c
 // An argument for a parameter that the system fills.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
-// Whether the system fills it: no argument of the user's.
-SPYI_FN bool spyi_is_system(const spyi_value *value);
+
+// number.c and array.c: what packing a block calls for the commonest kinds, without their tables
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg,
+                              uint8_t *out); // false: it does not fit
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
+SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // >>kinds/internal.h ----------------------------------------------------------------------------------------
 
@@ -25389,21 +25466,48 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 // "call_id<2>(element, shape)": the usual expression of a coordinate, converted.
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
+// Whether the value is an argument of the leaf's own kind.
+SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value);
+// A value that lies in the parameter block as it is: its place there, the type of its field, and its expression. A number for a
+// whole vector or matrix is one number.
+SPYI_FN void spyi_kind_in_block(spyi_leaf *leaf);
+SPYI_FN void spyi_kind_plain_field(const spyi_leaf *leaf, spyi_text *out);
+SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
 // A field of the parameter's own type, and its value as it lies there.
 SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
 
-// The kind that binds a tensor to a parameter type of this name, without namespace and arguments; NULL: no such name.
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);  // "StructuredBuffer" and its sisters
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base);    // "TensorView" and "DiffTensorView"
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base);   // "Tensor" and its sisters
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base); // "Ptr"
-SPYI_FN bool spyi_is_typed_buffer(const char *base);
-SPYI_FN bool spyi_is_buffer_address(const char *base); // the buffer is the address of one element
+// The kinds for parameters of types of their own.
+SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(
+    void); // T[], whose field is an address, which the device fills in, and a count
+SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
+    void); // ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void);   // Tensor<T, D> and its sisters
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);    // TensorView<T> and DiffTensorView<T>
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T> and its sisters
+SPYI_FN bool spyi_is_buffer_address(const char *base);     // the buffer is the address of one element
+
+// The kinds of values, whatever the parameter is: unless its type has a kind of its own.
+SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
+SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void);  // bytes.c
+SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // array.c: one value in the block, or run over
+SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void); // tensor.c: by element
+SPYI_FN const spyi_value_kind *spyi_new_kind_of(void);    // result.c: a new tensor
+// result.c: one value that returns to host memory. `spyi_kind_return` makes the leaf one.
+SPYI_FN void spyi_kind_return(spyi_leaf *leaf);
+// tensor.c: how the numbers of an array or tensor feed the leaf's type. false: fitting->hint says why they do not.
+SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf, spyi_fit *fit);
+// What a number or array holds that the parameter cannot: "expected int, got float that does not fit: 1.5".
+SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *value, spyi_text *error);
+// The scalar type of its elements on the device.
+SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 
 // whole_fill.c: the field of a tensor that is passed whole
 // How many tensors are in it: the tensor, and its gradients behind it.
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
+// A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
+SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 
 // >>kinds/value.c -------------------------------------------------------------------------------------------
@@ -25462,13 +25566,17 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 // What a leaf is, told by the leaf alone.
 
+SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind) {
+    leaf->kind = kind;
+    leaf->traits = kind->run->traits;
+}
+
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
-           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
+    return (leaf->traits & SPYI_TRAIT_MEMORY) != 0;
 }
 
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
+    return leaf->reads || leaf->writes;
 }
 
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
@@ -25507,6 +25615,30 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
     spyi_kind_convert(leaf->type, scalar, array, reverse, out);
 }
 
+SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value) {
+    return value->kind == SPY_ARG_CUSTOM && value->custom == leaf->kind;
+}
+
+SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->element;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
+}
+
+SPYI_FN void spyi_kind_in_block(spyi_leaf *leaf) {
+    leaf->field_size = (uint32_t)leaf->element->device_size;
+    leaf->field_align = (uint32_t)leaf->element->device_align;
+}
+
+SPYI_FN void spyi_kind_plain_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", spyi_spell(leaf->element));
+}
+
+SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    if (leaf->splat) spyi_text_add(out, "%s(%s)", spyi_spell(leaf->type), at->field);
+    else spyi_text_add(out, "%s", at->field);
+}
+
 SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%s", leaf->type->name);
 }
@@ -25516,12 +25648,511 @@ SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at
     spyi_text_add(out, "%s", at->field);
 }
 
+// >>kinds/number.c ------------------------------------------------------------------------------------------
+
+// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number.
+
+static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    spyi_fit fit;
+    if (leaf->out) {
+        if (type->kind != SPYI_TYPE_SCALAR ||
+            type->scalar != value->type->scalar) { // enums are their integers
+            spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
+            return false;
+        }
+        spyi_kind_return(leaf);
+        return true;
+    }
+    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(fitting->types, type->scalar) : type;
+    if (!spyi_fit_host(value->type, scalar, false, &fit) || fit.consumed) return false;
+    leaf->element = scalar;
+    spyi_kind_in_block(leaf);
+    fitting->cost += fit.cost + (leaf->splat ? 20 : 0);
+    return true;
+}
+
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    spy_dtype from = arg->dtype, to = leaf->element->scalar;
+    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
+        float f;
+        double d;
+        switch (to) {
+        case SPY_FLOAT32:
+            f = (float)arg->value.f;
+            memcpy(out, &f, sizeof f);
+            return true;
+        case SPY_FLOAT64:
+            d = arg->value.f;
+            memcpy(out, &d, sizeof d);
+            return true;
+        case SPY_INT32:
+        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        default: break;
+        }
+    }
+    uint8_t host[8];
+    // The union holds 64 bits of the number's own family.
+    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
+                     : arg->kind == SPY_ARG_INT ? SPY_INT64
+                                                : SPY_UINT64;
+    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
+    spyi_type_to_device(leaf->element, out, host, 1);
+    return true;
+}
+
+SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    spyi_text_add(error, "expected %s, got %s that does not fit", leaf->type->display, v->type->display);
+    const spy_arg *arg = v->arg;
+    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+}
+
+SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    spyi_text_add(error, "'%s': ", leaf->path);
+    spyi_kind_misfit(leaf, v, error);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+// For a whole vector or matrix: into each of its numbers.
+static bool spyi_number_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    size_t count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    uint8_t *out = (uint8_t *)field;
+    for (size_t i = 0; i < count; i++, out += leaf->element->device_size) {
+        if (spyi_pack_scalar(leaf, value->arg, out)) continue;
+        spyi_kind_misfit(leaf, value, error);
+        return false;
+    }
+    return true;
+}
+
+static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
+    spyi_fit fit;
+    return value->kind >= SPY_ARG_BOOL && value->kind <= SPY_ARG_FLOAT &&
+           spyi_fit_host(value->type, leaf->element, false, &fit) && !fit.consumed;
+}
+
+static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "a number for %s", leaf->type->display);
+}
+
+static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,
+                                                   spyi_kind_plain_load, NULL, NULL };
+static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_NUMBER,
+                                               SPYI_AGAIN_NUMBER,
+                                               NULL,
+                                               spyi_number_pack,
+                                               spyi_number_match,
+                                               spyi_number_expected,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_number_kind = { "number", &spyi_number_build, &spyi_number_run };
+
+SPYI_FN const spyi_value_kind *spyi_number_kind_of(void) {
+    return &spyi_number_kind;
+}
+
+// >>kinds/bytes.c -------------------------------------------------------------------------------------------
+
+// Host bytes of one value, in C's layout: they lie in the parameter block in the device's.
+
+static bool spyi_bytes_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    if (value->size != type->host_size) {
+        spyi_text_add(&fitting->why, "%s has %zu bytes in C's layout, got %u", type->display, type->host_size,
+                      value->size);
+        return false;
+    }
+    if (leaf->out) spyi_kind_return(leaf);
+    else spyi_kind_in_block(leaf);
+    return true;
+}
+
+static bool spyi_bytes_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    (void)error;
+    spyi_type_to_device(leaf->type, field, value->arg->value.data, 1);
+    return true;
+}
+
+static bool spyi_bytes_match(const spyi_leaf *leaf, const spyi_value *value) {
+    return value->kind == SPY_ARG_DATA && value->size == leaf->type->host_size;
+}
+
+static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%zu bytes of host data for %s", leaf->type->host_size, leaf->type->display);
+}
+
+static const spyi_kind_build spyi_bytes_build = { spyi_bytes_bind,      NULL, spyi_kind_plain_field,
+                                                  spyi_kind_plain_load, NULL, NULL };
+static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_BYTES,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_bytes_pack,
+                                              spyi_bytes_match,
+                                              spyi_bytes_expected,
+                                              NULL,
+                                              NULL,
+                                              NULL };
+static const spyi_value_kind spyi_bytes_kind = { "host bytes", &spyi_bytes_build, &spyi_bytes_run };
+
+SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {
+    return &spyi_bytes_kind;
+}
+
+// >>kinds/result.c ------------------------------------------------------------------------------------------
+
+// Results: a new tensor, one value that returns to host memory, and an output that is not computed.
+
+// >>one value that returns to host memory
+
+// Where the caller wants it.
+static void *spyi_readback_place(const spyi_value *value) {
+    return value->kind == SPY_ARG_RESULT ? (void *)value->arg->value.result->data : value->arg->value.out;
+}
+
+// Its memory is the device's, of which it has got a place.
+static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
+                                     spyi_text *error) {
+    if (!leaf->in) return SPY_OK;
+    if (value->kind == SPY_ARG_RESULT) {
+        uint64_t host[SPY_RESULT_BYTES / 8];
+        spy_dtype to = spyi_kind_scalar(leaf);
+        const spy_result *result = value->arg->value.result;
+        if (!spyi_convert_scalars(host, to, result->data, result->dtype,
+                                  leaf->type->host_size / spyi_scalar_size(to)))
+            return spyi_does_not_fit(leaf, value, error);
+        spyi_type_to_device(leaf->type, made->place, host, 1);
+    } else {
+        spyi_type_to_device(leaf->type, made->place, value->arg->value.data, 1);
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_readback_finish(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
+                                       spyi_text *error) {
+    (void)error;
+    spyi_type_to_host(leaf->type, spyi_readback_place(value), made->place, 1);
+    return SPY_OK;
+}
+
+static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *value, size_t *size) {
+    *size = leaf->type->host_size;
+    return (const char *)spyi_readback_place(value);
+}
+
+static const spyi_kind_build spyi_readback_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // other kinds make such leaves
+static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
+                                                       spyi_readback_host };
+static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
+                                                     SPYI_TRAIT_RETURNS,
+                                                 SPYI_FIELD_KIND,
+                                                 SPYI_AGAIN_NEVER,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 &spyi_readback_memory };
+static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
+
+SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
+    spyi_leaf_set_kind(leaf, &spyi_readback_kind);
+}
+
+// >>a new tensor
+
+// What goes in is one value; whether an output is one, too, is known once the call's rank is.
+static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *scalar = leaf->type;
+    size_t count = 1;
+    if (value->kind == SPY_ARG_NEW || !leaf->in) return true;
+    for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
+    bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
+                   scalar->kind == SPYI_TYPE_MATRIX;
+    count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
+    if (!count || count * spyi_scalar_size(value->type->scalar) != value->size) {
+        spyi_text_add(&fitting->hint, "; its value needs as many scalars as the parameter has");
+        return false;
+    }
+    spyi_kind_return(leaf);
+    return true;
+}
+
+static bool spyi_is_one_result(const spyi_value *value, uint32_t rank, const spyi_leaf *leaf) {
+    return value->kind == SPY_ARG_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
+}
+
+static void spyi_new_settle(const spyi_value *value, uint32_t rank, spyi_leaf *leaf) {
+    if (spyi_is_one_result(value, rank, leaf)) spyi_kind_return(leaf);
+    else leaf->batch_rank = rank;
+}
+
+static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
+                                spyi_text *error) {
+    spy_status status = SPY_OK;
+    (void)value;
+    made->tensor = spyi_tensor_make(made->device, leaf->element, made->shape, NULL, error, &status);
+    return status;
+}
+
+static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
+static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
+static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
+                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
+                                            SPYI_FIELD_KIND,
+                                            SPYI_AGAIN_NEW,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            &spyi_new_memory };
+static const spyi_value_kind spyi_new_kind = { "new tensor", &spyi_new_build, &spyi_new_run };
+
+SPYI_FN const spyi_value_kind *spyi_new_kind_of(void) {
+    return &spyi_new_kind;
+}
+
+// >>an output that is not computed
+
+static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf *leaf) {
+    if (spyi_is_one_result(value, rank, leaf)) spyi_kind_return(leaf);
+}
+
+static const spyi_kind_build spyi_unused_build = {
+    NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
+};
+static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_unused_kind = { "nothing", &spyi_unused_build, &spyi_unused_run };
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {
+    return &spyi_unused_kind;
+}
+
+// >>kinds/tensor.c ------------------------------------------------------------------------------------------
+
+// Tensors by element: the kernel walks through the tensor's memory, and the function gets one element after another.
+
+// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
+static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
+    const spyi_type *inner = leaf->type, *held = v->type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar &&
+                   inner->scalar && held->scalar != inner->scalar;
+    if (!numbers) return "";
+    const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
+    if (leaf->out && leaf->in)
+        snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
+    else if (leaf->out)
+        snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
+    else
+        snprintf(text, size,
+                 "; a tensor's numbers are not converted from %s to %s, which could change them: create it "
+                 "with desc.dtype %s",
+                 from, to, to);
+    return text;
+}
+
+// Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
+SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *v, spyi_leaf *leaf, spyi_fit *fit) {
+    char why[192];
+    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && fitting->result;
+    bool fits = stored ? spyi_fit_stored(v->type, leaf->type, fit)
+                : host ? spyi_fit_host(v->type, leaf->type, leaf->out, fit)
+                       : spyi_fit_memory(v->type, leaf->type, leaf->out, fit);
+    if (!fits) {
+        spyi_text_add(&fitting->hint, "%s", spyi_why_no_fit(leaf, v, why, sizeof why));
+        return false;
+    }
+    leaf->consumed = fit->consumed;
+    memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
+    fitting->cost += fit->cost;
+    return true;
+}
+
+static bool spyi_tensor_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_fit fit;
+    leaf->element = value->type;
+    return spyi_kind_fit(fitting, value, leaf, &fit);
+}
+
+static const spyi_kind_build spyi_tensor_build = { spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_run spyi_tensor_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TENSOR |
+                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_TENSOR,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_tensor_kind = { "tensor", &spyi_tensor_build, &spyi_tensor_run };
+
+SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void) {
+    return &spyi_tensor_kind;
+}
+
+// >>kinds/array.c -------------------------------------------------------------------------------------------
+
+// Host arrays: one value lies in the parameter block; what is run over goes through a temporary tensor.
+
+// >>run over
+
+static spy_status spyi_upload_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
+                                   spyi_text *error) {
+    spy_status status = SPY_OK;
+    spy_shape shape = spyi_value_shape(value);
+    int64_t count = spyi_shape_count(&shape);
+    spy_dtype to = spyi_kind_scalar(leaf), from = value->type->scalar;
+    void *converted = NULL;
+    if (leaf->in && to != from) {
+        converted = spyi_malloc((size_t)count * spyi_scalar_size(to) + 1);
+        if (!converted) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        if (!spyi_convert_scalars(converted, to, value->arg->value.data, from, (size_t)count)) {
+            free(converted);
+            return spyi_does_not_fit(leaf, value, error);
+        }
+    }
+    made->tensor = spyi_tensor_make(made->device, leaf->element, &shape, NULL, error, &status);
+    if (made->tensor && leaf->in)
+        status = spyi_tensor_upload(made->tensor, converted ? converted : value->arg->value.data, error);
+    free(converted);
+    return status;
+}
+
+static spy_status spyi_upload_finish(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
+                                     spyi_text *error) {
+    (void)leaf;
+    return spyi_tensor_download(made->tensor, value->arg->value.out, error);
+}
+
+static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *value, size_t *size) {
+    (void)leaf;
+    *size = spyi_type_host_stride(value->type);
+    for (uint32_t d = 0; d < value->rank; d++) *size *= (size_t)value->dims[d];
+    return (const char *)value->arg->value.out;
+}
+
+static const spyi_kind_build spyi_upload_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // spyi_array_bind makes such leaves
+static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
+static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
+                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               &spyi_upload_memory };
+static const spyi_value_kind spyi_upload_kind = { "host array", &spyi_upload_build, &spyi_upload_run };
+
+// >>one value
+
+static bool spyi_array_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_fit fit;
+    bool stored = leaf->out && !leaf->in && fitting->result;
+    if (!spyi_kind_fit(fitting, value, leaf, &fit)) return false;
+    if (value->rank <= fit.consumed && !(stored && fit.cost)) {
+        if (leaf->out) spyi_kind_return(leaf);
+        else spyi_kind_in_block(leaf);
+        return true;
+    }
+    spyi_leaf_set_kind(leaf,
+                       &spyi_upload_kind); // converted while it is uploaded, or when the kernel stores it
+    const spyi_type *scalar = stored ? value->type : leaf->type;
+    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
+    leaf->element = spyi_type_scalar(fitting->types, scalar->scalar);
+    return true;
+}
+
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    const spyi_type *scalar = leaf->type;
+    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
+    size_t count = 1;
+    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
+    for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
+    if (scalar->scalar == from) {
+        spyi_type_to_device(leaf->type, out, arg->value.data, 1);
+        return true;
+    }
+    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
+    if (good) spyi_type_to_device(leaf->type, out, host, 1);
+    free(host);
+    return good;
+}
+
+static bool spyi_array_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    if (spyi_pack_inline(leaf, value->arg, (uint8_t *)field)) return true;
+    spyi_kind_misfit(leaf, value, error);
+    return false;
+}
+
+static bool spyi_array_match(const spyi_leaf *leaf, const spyi_value *value) {
+    spyi_fit fit;
+    if (value->kind != SPY_ARG_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit)) return false;
+    if (fit.consumed != value->rank) return false;
+    for (uint32_t d = 0; d < fit.consumed; d++)
+        if (value->dims[d] != fit.dims[d]) return false;
+    return true;
+}
+
+static void spyi_array_expected(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "a host array for %s", leaf->type->display);
+}
+
+static const spyi_kind_build spyi_array_build = { spyi_array_bind,      NULL, spyi_kind_plain_field,
+                                                  spyi_kind_plain_load, NULL, NULL };
+static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED,
+                                              SPYI_FIELD_ARRAY,
+                                              SPYI_AGAIN_ARRAY,
+                                              NULL,
+                                              spyi_array_pack,
+                                              spyi_array_match,
+                                              spyi_array_expected,
+                                              NULL,
+                                              NULL,
+                                              NULL };
+static const spyi_value_kind spyi_array_kind = { "host array", &spyi_array_build, &spyi_array_run };
+
+SPYI_FN const spyi_value_kind *spyi_array_kind_of(void) {
+    return &spyi_array_kind;
+}
+
 // >>kinds/call_id.c -----------------------------------------------------------------------------------------
 
 // call_id and thread_id: where the element is in the call.
 
-static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_call_id_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     (void)value;
     return spyi_kind_components(leaf->type) > 0;
 }
@@ -25536,10 +26167,33 @@ static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at
                    at->element);
 }
 
-static const spyi_value_kind spyi_call_id_kind = { "call_id",         NULL, spyi_call_id_bind, NULL,
-                                                   spyi_call_id_load, NULL };
-static const spyi_value_kind spyi_thread_id_kind = { "thread_id",         NULL, spyi_call_id_bind, NULL,
-                                                     spyi_thread_id_load, NULL };
+static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
+                                                    spyi_call_id_load, NULL, NULL };
+static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_call_id_kind = { "call_id", &spyi_call_id_build, &spyi_call_id_run };
+static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL, NULL,
+                                                      spyi_thread_id_load, NULL, NULL };
+static const spyi_kind_run spyi_thread_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                                  SPYI_FIELD_KIND,
+                                                  SPYI_AGAIN_NEVER,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL };
+static const spyi_value_kind spyi_thread_id_kind = { "thread_id", &spyi_thread_id_build,
+                                                     &spyi_thread_id_run };
 
 spy_arg spy_arg_call_id(const char *name) {
     return spyi_custom_arg(name, &spyi_call_id_kind);
@@ -25581,8 +26235,8 @@ static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char
     return true;
 }
 
-static bool spyi_grid_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_grid_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     leaf->field_size = 8u * value->rank;
     leaf->field_align = 4;
     return spyi_kind_components(leaf->type) == value->rank;
@@ -25613,8 +26267,19 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
-static const spyi_value_kind spyi_grid_kind = { "grid",          spyi_grid_describe, spyi_grid_bind,
-                                                spyi_grid_field, spyi_grid_load,     spyi_grid_pack };
+static const spyi_kind_build spyi_grid_build = { spyi_grid_bind, NULL, spyi_grid_field,
+                                                 spyi_grid_load, NULL, NULL };
+static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             spyi_grid_describe,
+                                             spyi_grid_pack,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL };
+static const spyi_value_kind spyi_grid_kind = { "grid", &spyi_grid_build, &spyi_grid_run };
 
 spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc) {
     spy_arg arg = spyi_custom_arg(name, &spyi_grid_kind);
@@ -25637,8 +26302,8 @@ static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const cha
     return arg->dims[SPYI_RANGE_COUNT] >= 0;
 }
 
-static bool spyi_range_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     (void)value;
     leaf->field_size = 8;
     leaf->field_align = 4;
@@ -25665,8 +26330,19 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     return true;
 }
 
-static const spyi_value_kind spyi_range_kind = { "range",          spyi_range_describe, spyi_range_bind,
-                                                 spyi_range_field, spyi_range_load,     spyi_range_pack };
+static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field,
+                                                  spyi_range_load, NULL, NULL };
+static const spyi_kind_run spyi_range_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_KIND,
+                                              SPYI_AGAIN_NEVER,
+                                              spyi_range_describe,
+                                              spyi_range_pack,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL };
+static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };
 
 spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
     spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
@@ -25700,8 +26376,8 @@ static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const ch
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
 }
 
-static bool spyi_hash_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_hash_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     (void)value;
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
@@ -25709,8 +26385,8 @@ static bool spyi_hash_bind(spyi_types *types, const spyi_value *value, spyi_leaf
     return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
 }
 
-static bool spyi_random_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_random_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     (void)value;
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
@@ -25741,10 +26417,32 @@ static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, voi
     return true;
 }
 
-static const spyi_value_kind spyi_hash_kind = { "wang_hash",       spyi_random_describe, spyi_hash_bind,
-                                                spyi_random_field, spyi_hash_load,       spyi_random_pack };
-static const spyi_value_kind spyi_random_kind = { "rand_float",      spyi_random_describe, spyi_random_bind,
-                                                  spyi_random_field, spyi_random_load,     spyi_random_pack };
+static const spyi_kind_build spyi_hash_build = { spyi_hash_bind, NULL, spyi_random_field,
+                                                 spyi_hash_load, NULL, NULL };
+static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             spyi_random_describe,
+                                             spyi_random_pack,
+                                             spyi_kind_same,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL };
+static const spyi_value_kind spyi_hash_kind = { "wang_hash", &spyi_hash_build, &spyi_hash_run };
+static const spyi_kind_build spyi_random_build = { spyi_random_bind, NULL, spyi_random_field,
+                                                   spyi_random_load, NULL, NULL };
+static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               spyi_random_describe,
+                                               spyi_random_pack,
+                                               spyi_kind_same,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_random_kind = { "rand_float", &spyi_random_build, &spyi_random_run };
 
 // Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has it for the GPU.
 static uint32_t spyi_wang_hash(uint32_t seed) {
@@ -25810,20 +26508,21 @@ static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) 
     return NULL;
 }
 
-static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
-    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    if (family && family->typed)
+        leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
     bool good =
         family && leaf->element &&
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    const spyi_rules *rules = spyi_types_rules(types);
+    const spyi_rules *rules = spyi_types_rules(fitting->types);
     if (!good || (family->texels && !rules->typed_buffers) || (family->one && !rules->by_address))
         return false;
     leaf->binds = !rules->by_address;
@@ -25894,22 +26593,48 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_value_kind spyi_buffer_kind = { "buffer",           NULL,
-                                                  spyi_buffer_bind,   spyi_kind_own_field,
-                                                  spyi_kind_own_load, spyi_buffer_check };
-
-SPYI_FN bool spyi_is_typed_buffer(const char *base) {
+static const char *spyi_buffer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
-    return family && family->texels;
+    (void)rules;
+    return !family ? NULL
+           : family->texels
+               ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+                 "buffers, but for (RW)StructuredBuffer<T>"
+               : "; it takes a tensor";
 }
+
+static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out) {
+    spyi_type_parts parts;
+    (void)types;
+    spyi_split_type(type->name, &parts);
+    if (parts.count) spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_free_parts(&parts);
+}
+
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
+                                                   spyi_kind_own_field, spyi_kind_own_load,
+                                                   spyi_buffer_takes,   spyi_buffer_type_name };
+static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               spyi_buffer_check,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
     return family && family->one;
 }
 
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
-    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void) {
+    return &spyi_buffer_kind;
 }
 
 // >>kinds/holder.c ------------------------------------------------------------------------------------------
@@ -25917,17 +26642,58 @@ SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
 // ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers: bound too, wherever this kernel has their parts. An array without a
 // size is a field: an address, which the device fills in, and a count.
 
+// >>ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
+
+static bool spyi_holder_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting, (void)value;
+    leaf->binds = true;
+    return true;
+}
+
 static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     (void)leaf, (void)value, (void)field, (void)error;
     return true;
 }
 
-static const spyi_value_kind spyi_holder_kind = {
-    "uniform buffer", NULL, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_holder_pack
-};
+static const char *spyi_holder_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)base, (void)rules;
+    return spyi_type_is_bound_array(type) ? "; it takes a struct of tensors, one for each element" : NULL;
+}
 
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
+static const spyi_kind_build spyi_holder_build = { spyi_holder_bind,    NULL,
+                                                   spyi_kind_own_field, spyi_kind_own_load,
+                                                   spyi_holder_takes,   NULL };
+static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_PARTS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               spyi_holder_pack,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_holder_kind = { "uniform buffer", &spyi_holder_build, &spyi_holder_run };
+
+SPYI_FN const spyi_value_kind *spyi_holder_kind_of(void) {
     return &spyi_holder_kind;
+}
+
+// >>arrays without a size
+
+enum { SPYI_UNSIZED_BYTES = 16 };
+
+static bool spyi_unsized_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)value;
+    leaf->binds = !fitting->in_buffer;
+    if (fitting->in_buffer || fitting->in_shader) leaf->field_size = SPYI_UNSIZED_BYTES;
+    return true;
+}
+
+static const char *spyi_unsized_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)base, (void)rules;
+    return spyi_type_is_unsized(type) ? "; it takes a struct of tensors, as many as there are to be elements"
+                                      : NULL;
 }
 
 static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
@@ -25935,24 +26701,35 @@ static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     if (field) memcpy(field, parts, sizeof parts);
     if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
-                  spyi_kind_takes(leaf->type, NULL));
+                  spyi_unsized_takes(leaf->type, "", NULL));
     return false;
 }
 
-static const spyi_value_kind spyi_unsized_kind = {
-    "unsized array", NULL, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_unsized_pack
-};
-
-SPYI_FN const spyi_value_kind *spyi_kind_of_unsized(void) {
-    return &spyi_unsized_kind;
-}
-
-SPYI_FN uint32_t spyi_unsized_stride(const spyi_type *type) {
+static uint32_t spyi_unsized_elements(const spyi_leaf *leaf, const spyi_value *value) {
     spyi_type_parts parts;
-    spyi_split_type(type->fields[0].type->name, &parts);
+    spyi_split_type(leaf->type->fields[0].type->name, &parts);
     uint32_t stride = spyi_is_buffer_address(parts.base) ? 8 : 16;
     spyi_free_parts(&parts);
-    return stride;
+    return value->child_count * stride;
+}
+
+static const spyi_kind_build spyi_unsized_build = { spyi_unsized_bind,   NULL,
+                                                    spyi_kind_own_field, spyi_kind_own_load,
+                                                    spyi_unsized_takes,  NULL };
+static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_PARTS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_unsized_pack,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                spyi_unsized_elements,
+                                                NULL };
+static const spyi_value_kind spyi_unsized_kind = { "unsized array", &spyi_unsized_build, &spyi_unsized_run };
+
+SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(void) {
+    return &spyi_unsized_kind;
 }
 
 // >>kinds/view.c --------------------------------------------------------------------------------------------
@@ -25972,13 +26749,13 @@ typedef struct spyi_view {
     uint32_t dimension_count, padding;
 } spyi_view;
 
-static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_view_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_fit fit;
     spyi_split_type(leaf->type->name, &parts);
     bool diff = strcmp(parts.base, "DiffTensorView") == 0;
-    leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
-    bool good = spyi_types_rules(types)->tensor_views && leaf->element &&
+    leaf->element = spyi_named_type(fitting->types, value->type, parts.count ? parts.arguments[0] : NULL);
+    bool good = spyi_types_rules(fitting->types)->tensor_views && leaf->element &&
                 spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good) return false;
@@ -26071,17 +26848,31 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
-static const spyi_value_kind spyi_view_kind = { "tensor view",      NULL,
-                                                spyi_view_bind,     spyi_kind_own_field,
-                                                spyi_kind_own_load, spyi_view_fill };
-
-SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind) {
-    return kind == &spyi_view_kind;
+static const char *spyi_view_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
+    if (strcmp(base, "TensorView") != 0 && strcmp(base, "DiffTensorView") != 0) return NULL;
+    return rules && rules->tensor_views
+               ? "; it takes a tensor of exactly these elements, or of their scalars"
+               : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>";
 }
 
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
-    bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
-    return known ? &spyi_view_kind : NULL;
+static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
+                                                 spyi_kind_own_field, spyi_kind_own_load,
+                                                 spyi_view_takes,     NULL };
+static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             NULL,
+                                             spyi_view_fill,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL };
+static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
+
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {
+    return &spyi_view_kind;
 }
 
 // >>kinds/whole_fill.c --------------------------------------------------------------------------------------
@@ -26211,20 +27002,21 @@ static const struct spyi_family *spyi_family_of(const char *base) {
     return NULL;
 }
 
-static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_whole_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_text passed = { NULL, 0, 0 };
     spyi_fit fit;
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_family *family = spyi_family_of(parts.base);
     long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
-    const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
+    const spyi_type *element =
+        family ? spyi_named_type(fitting->types, value->type, parts.arguments[0]) : NULL;
     bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
                 spyi_fit_memory(value->type, element, true, &fit) &&
                 (uint32_t)rank + fit.consumed <= SPY_MAX_RANK;
     if (good) {
         spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
-        leaf->kind_type = spyi_type_other(types, passed.data)->name;
+        leaf->kind_type = spyi_type_other(fitting->types, passed.data)->name;
         leaf->element = element;
         leaf->reads = family->reads;
         leaf->writes = family->writes;
@@ -26259,16 +27051,8 @@ static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
     spyi_text_add(out, ")");
 }
 
-static const spyi_value_kind spyi_whole_kind = { "whole tensor",  NULL,
-                                                 spyi_whole_bind, spyi_whole_field,
-                                                 spyi_whole_load, spyi_whole_fill };
-
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base) {
-    return spyi_family_of(base) ? &spyi_whole_kind : NULL;
-}
-
-SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out) {
+static void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                 spyi_text *out) {
     spyi_type_parts parts;
     spyi_fit fit;
     spyi_split_type(type->name, &parts);
@@ -26280,22 +27064,44 @@ SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, cons
         element = value->type;
         fit.consumed = 0;
     }
-    if (family)
-        spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
-                      rank ? rank : (long)value->rank - (long)fit.consumed);
-    else if (spyi_buffer_kind_of(parts.base) && parts.count)
-        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
+                  rank ? rank : (long)value->rank - (long)fit.consumed);
     spyi_free_parts(&parts);
+}
+
+static const char *spyi_whole_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
+    (void)rules;
+    return spyi_family_of(base) ? "; it takes a tensor" : NULL;
+}
+
+static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,  NULL,
+                                                  spyi_whole_field, spyi_whole_load,
+                                                  spyi_whole_takes, spyi_whole_type_name };
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_KIND,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_whole_fill,
+                                              NULL,
+                                              NULL,
+                                              spyi_whole_stop_adding,
+                                              NULL,
+                                              NULL };
+static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
+
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
+    return &spyi_whole_kind;
 }
 
 // >>kinds/pointer.c -----------------------------------------------------------------------------------------
 
 // Pointers: a parameter T* takes a tensor, or an address as a number.
 
-static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_pointer_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_split_type(leaf->type->name, &parts);
-    const spyi_type *element = parts.count ? spyi_type_parse(types, parts.arguments[0]) : NULL;
+    const spyi_type *element = parts.count ? spyi_type_parse(fitting->types, parts.arguments[0]) : NULL;
     bool good = parts.arguments[0] != NULL;
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
@@ -26336,51 +27142,90 @@ static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_value_kind spyi_pointer_kind = { "pointer",          NULL,
-                                                   spyi_pointer_bind,  spyi_pointer_field,
-                                                   spyi_kind_own_load, spyi_pointer_fill };
+static const char *spyi_pointer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
+    (void)rules;
+    return strcmp(base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64" : NULL;
+}
 
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base) {
-    return strcmp(base, "Ptr") == 0 ? &spyi_pointer_kind : NULL;
+static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
+                                                    spyi_pointer_field, spyi_kind_own_load,
+                                                    spyi_pointer_takes, NULL };
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_pointer_fill,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
+
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
+    return &spyi_pointer_kind;
 }
 
 // >>kinds/parameter.c ---------------------------------------------------------------------------------------
 
-// From a parameter's type to the kind that passes an argument to it.
+// From a parameter's type and an argument to the kind that passes one to the other.
 
-SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
-    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
-    if (type->kind != SPYI_TYPE_OTHER || (value->kind != SPY_ARG_TENSOR && !number)) return NULL;
+// The kinds for parameters of types of their own.
+static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
+    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
+    spyi_whole_kind_of,   spyi_view_kind_of,   spyi_buffer_kind_of,
+};
+
+// The kind for parameters of a type, and what they take; NULL: it is no such type.
+static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, const spyi_rules *rules,
+                                                       const char **takes) {
+    const spyi_value_kind *found = NULL;
+    *takes = NULL;
+    if (type->kind != SPYI_TYPE_OTHER) return NULL;
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const spyi_value_kind *kind = spyi_pointer_kind_of(parts.base) ? spyi_pointer_kind_of(parts.base)
-                                  : !value->tensor                 ? NULL
-                                  : spyi_whole_kind_of(parts.base) ? spyi_whole_kind_of(parts.base)
-                                  : spyi_view_kind_of(parts.base)  ? spyi_view_kind_of(parts.base)
-                                                                   : spyi_buffer_kind_of(parts.base);
+    for (size_t i = 0; i < sizeof spyi_parameter_kinds / sizeof spyi_parameter_kinds[0] && !*takes; i++) {
+        found = spyi_parameter_kinds[i]();
+        *takes = found->build->takes(type, parts.base, rules);
+    }
     spyi_free_parts(&parts);
-    return kind;
+    return *takes ? found : NULL;
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
+    const char *takes;
+    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (value->kind != SPY_ARG_TENSOR && !number) return NULL;
+    const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
+    if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
+    return value->tensor || (kind->run->traits & SPYI_TRAIT_ADDRESS) ? kind : NULL;
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type) {
+    return spyi_type_is_unsized(type) ? spyi_unsized_kind_of() : spyi_holder_kind_of();
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
+    switch (value->kind) {
+    case SPY_ARG_TENSOR: return spyi_tensor_kind_of();
+    case SPY_ARG_ARRAY: return spyi_array_kind_of();
+    case SPY_ARG_DATA: return spyi_bytes_kind_of();
+    case SPY_ARG_NEW:
+    case SPY_ARG_RESULT: return spyi_new_kind_of();
+    default: return value->type ? spyi_number_kind_of() : NULL;
+    }
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
+    if (value->kind == SPY_ARG_CUSTOM) return value->custom;
+    const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
+    return kind ? kind : spyi_kind_of_value(value);
 }
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules) {
-    if (type->kind != SPYI_TYPE_OTHER) return NULL;
-    if (spyi_type_is_unsized(type))
-        return "; it takes a struct of tensors, as many as there are to be elements";
-    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
-    spyi_type_parts parts;
-    spyi_split_type(type->name, &parts);
-    const char *takes =
-        spyi_pointer_kind_of(parts.base) ? "; it takes a tensor, or an address as uint64"
-        : spyi_view_kind_of(parts.base)
-            ? rules && rules->tensor_views
-                  ? "; it takes a tensor of exactly these elements, or of their scalars"
-                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
-        : spyi_is_typed_buffer(parts.base)
-            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-              "buffers, but for (RW)StructuredBuffer<T>"
-        : spyi_whole_kind_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                                                                            : NULL;
-    spyi_free_parts(&parts);
+    const char *takes;
+    (void)spyi_find_parameter_kind(type, rules, &takes);
     return takes;
 }
 
@@ -26388,9 +27233,9 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
 
 // What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
 
-static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
-    (void)types;
+    (void)fitting;
     (void)value;
     return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
            (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
@@ -26421,21 +27266,32 @@ static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
     spyi_text_add(out, "%s(spy_in_group)", spyi_spell(leaf->type));
 }
 
+static const spyi_kind_build spyi_thread_build = {
+    spyi_system_bind, NULL, NULL, spyi_thread_load, NULL, NULL
+};
+static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL };
+static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL };
+static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL };
+static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+
 static const spyi_value_kind spyi_system_kinds[] = {
-    { "SV_DispatchThreadID", NULL, spyi_system_bind, NULL, spyi_thread_load, NULL },
-    { "SV_GroupID", NULL, spyi_system_bind, NULL, spyi_group_load, NULL },
-    { "SV_GroupThreadID", NULL, spyi_system_bind, NULL, spyi_local_load, NULL },
-    { "SV_GroupIndex", NULL, spyi_system_bind, NULL, spyi_index_load, NULL },
+    { "SV_DispatchThreadID", &spyi_thread_build, &spyi_system_run },
+    { "SV_GroupID", &spyi_group_build, &spyi_system_run },
+    { "SV_GroupThreadID", &spyi_local_build, &spyi_system_run },
+    { "SV_GroupIndex", &spyi_index_build, &spyi_system_run },
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
     return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
-}
-
-SPYI_FN bool spyi_is_system(const spyi_value *value) {
-    for (size_t i = 0; i < sizeof spyi_system_kinds / sizeof spyi_system_kinds[0]; i++)
-        if (value->custom == &spyi_system_kinds[i]) return true;
-    return false;
 }
 
 // >>bind/threads.h ------------------------------------------------------------------------------------------
@@ -26612,10 +27468,8 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
 
 // leaf.c
-// Numbers, host data, element-wise tensors, new tensors.
-SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path);
-// What a kind says.
-SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+// The value becomes the leaf's. NULL: it is of no kind.
+SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
                             const spyi_value_kind *kind);
 
 // fields.c
@@ -26789,7 +27643,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         if (!arg->custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return !arg->custom->describe || arg->custom->describe(arg, v, &problem)
+        return !arg->custom->run->describe || arg->custom->run->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
@@ -27019,7 +27873,8 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
-    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs)) status = spyi_describe_gradients(values, error);
+    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs))
+        status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -27424,128 +28279,51 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 
 // >>bind/leaf.c ---------------------------------------------------------------------------------------------
 
-// One value to one leaf: numbers, host data, arrays and tensors by element, results, and what a kind says.
+// One value to one leaf, as the value's kind says.
 
-static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
-    const spyi_type *type = leaf->type;
-    spyi_fit fit;
-    if (leaf->out) {
-        if (type->kind != SPYI_TYPE_SCALAR || type->scalar != v->type->scalar) // enums are their integers
-            return spyi_mismatch(a, path, type, v, "; an output takes exactly the parameter's type");
-        leaf->source = SPYI_SOURCE_READBACK;
-        return true;
-    }
-    leaf->source = SPYI_SOURCE_SCALAR;
-    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(a->types, type->scalar) : type;
-    if (!spyi_fit_host(v->type, scalar, false, &fit) || fit.consumed)
-        return spyi_mismatch(a, path, type, v, "");
-    leaf->element = scalar;
-    a->cost += fit.cost + (leaf->splat ? 20 : 0);
-    return true;
+// Why the kind does not take it.
+static bool spyi_kind_refuses(spyi_attempt *a, const spyi_leaf *leaf, const spyi_value *v,
+                              spyi_fitting *fitting) {
+    const char *takes = leaf->kind->run->traits & SPYI_TRAIT_VALUE
+                            ? spyi_text_str(&fitting->hint)
+                            : spyi_kind_takes(leaf->type, spyi_types_rules(a->types));
+    if (fitting->why.size)
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s", leaf->path, spyi_text_str(&fitting->why));
+    else spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
+    return false;
 }
 
-// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
-static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
-    const spyi_type *inner = leaf->type, *held = v->type;
-    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    while (held->kind == SPYI_TYPE_ARRAY) held = held->element;
-    bool numbers = inner->kind <= SPYI_TYPE_MATRIX && held->kind <= SPYI_TYPE_MATRIX && held->scalar &&
-                   inner->scalar && held->scalar != inner->scalar;
-    if (!numbers) return "";
-    const char *to = spy_dtype_name(inner->scalar), *from = spy_dtype_name(held->scalar);
-    if (leaf->out && leaf->in)
-        snprintf(text, size, "; what is read and written is not converted: create it with desc.dtype %s", to);
-    else if (leaf->out)
-        snprintf(text, size, "; %s is not converted to %s: create it with desc.dtype %s", to, from, to);
-    else
-        snprintf(text, size,
-                 "; a tensor's numbers are not converted from %s to %s, which could change them: create it "
-                 "with desc.dtype %s",
-                 from, to, to);
-    return text;
-}
-
-// Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
-static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
-    const spyi_type *type = leaf->type;
-    spyi_fit fit;
-    char why[192];
-    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && a->result;
-    bool fits = stored ? spyi_fit_stored(v->type, type, &fit)
-                : host ? spyi_fit_host(v->type, type, leaf->out, &fit)
-                       : spyi_fit_memory(v->type, type, leaf->out, &fit);
-    if (!fits) return spyi_mismatch(a, path, type, v, spyi_why_no_fit(leaf, v, why, sizeof why));
-    if (!spyi_set_batch(a, leaf, v, &fit)) return false;
-    a->cost += fit.cost;
-    if (!host) {
-        leaf->source = SPYI_SOURCE_TENSOR;
-        leaf->element = v->type;
-    } else if (leaf->batch_rank == 0 && !(stored && fit.cost)) {
-        leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_INLINE;
-    } else { // converted while it is uploaded, or when the kernel stores it
-        leaf->source = SPYI_SOURCE_UPLOAD;
-        const spyi_type *scalar = stored ? v->type : type;
-        while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
-        leaf->element = spyi_type_scalar(a->types, scalar->scalar);
-    }
-    return true;
-}
-
-// Where it goes is known once the call's rank is: see spyi_finish_maps.
-static bool spyi_bind_result(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
-    const spyi_type *scalar = leaf->type;
-    size_t count = 1;
-    leaf->source = SPYI_SOURCE_NEW;
-    if (!leaf->in) return true;
-    for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
-    bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
-                   scalar->kind == SPYI_TYPE_MATRIX;
-    count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
-    if (!count || count * spyi_scalar_size(v->type->scalar) != v->size)
-        return spyi_mismatch(a, path, leaf->type, v,
-                             "; its value needs as many scalars as the parameter has");
-    leaf->source = SPYI_SOURCE_READBACK;
-    return true;
-}
-
-SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
-                            const spyi_value_kind *kind) {
-    if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
-    leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = kind;
-    if (!kind->bind(a->types, v, leaf)) {
-        const char *takes = spyi_kind_takes(leaf->type, spyi_types_rules(a->types));
-        return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
-    }
+// A value that the function does not get as one of its own type: the kernel says names of slangpy for it.
+static bool spyi_bind_library(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v) {
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
     leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
+    return true;
+}
+
+SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+                            const spyi_value_kind *kind) {
+    spyi_fitting fitting;
     spyi_fit fit;
+    if (!kind) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
+    bool is_value = kind->run->traits & SPYI_TRAIT_VALUE;
+    if (leaf->out && !is_value)
+        return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
+    memset(&fitting, 0, sizeof fitting);
+    fitting.types = a->types;
+    fitting.result = a->result;
+    spyi_leaf_set_kind(leaf, kind);
+    bool good = kind->build->bind(&fitting, v, leaf) || spyi_kind_refuses(a, leaf, v, &fitting);
+    spyi_text_free(&fitting.hint);
+    spyi_text_free(&fitting.why);
+    if (!good || (!is_value && !spyi_bind_library(a, leaf, v))) return false;
     memset(&fit, 0, sizeof fit);
     fit.consumed = leaf->consumed;
     memcpy(fit.dims, leaf->consumed_dims, sizeof fit.dims);
-    return spyi_set_batch(a, leaf, v, &fit);
-}
-
-// Numbers, host data, element-wise tensors, new tensors.
-SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
-    const spyi_type *type = leaf->type;
-    switch (v->kind) {
-    case SPY_ARG_TENSOR:
-    case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
-    case SPY_ARG_DATA:
-        if (v->size != type->host_size)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path,
-                           type->display, type->host_size, v->size);
-        leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
-        return true;
-    case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
-    case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
-    default: // of a pair, a gradient's kind is not that of its value: fields for a number have no type
-        return v->type ? spyi_bind_number(a, leaf, v, path) : spyi_mismatch(a, path, type, v, "");
-    }
+    if ((kind->run->traits & SPYI_TRAIT_SIZED) && !spyi_set_batch(a, leaf, v, &fit)) return false;
+    a->cost += fitting.cost;
+    return true;
 }
 
 // >>bind/fields.c -------------------------------------------------------------------------------------------
@@ -27553,13 +28331,23 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 // Values that have parts, each to a part of the parameter's type: structs and arrays by fields, values with their gradients,
 // and what ConstantBuffer<T> and arrays of buffers are given by.
 
+// The leaf that stands for a value beside the leaves of its parts. `in_buffer`: it lies in a uniform buffer.
+static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
+    spyi_fitting fitting;
+    memset(&fitting, 0, sizeof fitting);
+    fitting.types = a->types;
+    fitting.in_buffer = in_buffer;
+    fitting.in_shader = a->values->threads && a->values->threads->shader;
+    spyi_leaf_set_kind(leaf, spyi_kind_of_parts(leaf->type));
+    (void)leaf->kind->build->bind(&fitting, v, leaf); // their parts may fail, not they
+}
+
 // ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
 // Here the value is checked.
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
-    bool unsized = spyi_type_is_unsized(type);
     const spyi_type *held = type->element ? type->element : type;
     spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
@@ -27570,10 +28358,7 @@ SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *
     spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
-    leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = unsized ? spyi_kind_of_unsized() : spyi_kind_of_holders();
-    leaf->binds = true;
-    if (unsized && a->values->threads && a->values->threads->shader) leaf->field_size = SPYI_UNSIZED_BYTES;
+    spyi_bind_parts(a, leaf, &a->values->items[index], false);
     return true;
 }
 
@@ -27583,9 +28368,7 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = spyi_kind_of_unsized();
-    leaf->field_size = SPYI_UNSIZED_BYTES;
+    spyi_bind_parts(a, leaf, &a->values->items[index], true);
     return true;
 }
 
@@ -27806,7 +28589,7 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
 // each leaf is run over. leaf.c and fields.c bind one value; candidates.c chooses the overload.
 
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                            const char *path, bool in, bool out, int32_t *node_out) {
+                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
@@ -27814,10 +28597,11 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         type = spyi_pair_with_fields(a, type);
         if (a->bound.mode) return spyi_no_derived_pair(a, path, type);
         if (a->whole || a->bound.shader)
-            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                           "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
-                           "take the value and its gradient as two",
-                           path, type->display);
+            return spyi_no(
+                a, SPY_ERROR_UNSUPPORTED,
+                "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
+                "take the value and its gradient as two",
+                path, type->display);
         if (v->kind != SPY_ARG_STRUCT || !type->field_count)
             return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
     }
@@ -27837,11 +28621,12 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
-    const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
+    const spyi_value_kind *kind = spyi_kind_of(type, v);
+    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the function gets no value of its type
     // A host array without elements, as Python's [] is, does for a list of none.
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
-    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
+    if ((type->kind == SPYI_TYPE_OTHER && !special && !by_fields) || type->kind == SPYI_TYPE_VOID) {
         const char *takes = spyi_kind_takes(type, spyi_types_rules(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
@@ -27849,7 +28634,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                              : type->field_count && spyi_type_holds_pair(type)
                                  ? "; it holds a DifferentialPair, whose layout in memory is not known: "
                                    "give its fields one by one"
-                                                          : "; this kind of parameter cannot be passed");
+                                 : "; this kind of parameter cannot be passed");
     }
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
@@ -27873,32 +28658,32 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (kind && v->tensor && in &&
+    if (special && v->tensor && in &&
         strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;
     leaf->param_out = out;
-    if (a->bound.mode && !kind) {
+    if (a->bound.mode && !special) {
         uint32_t place = a->bound.leaf_count - 1;
         if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
-        return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, path)) &&
+        return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, kind)) &&
                spyi_bind_gradients(a, place, index, pair);
     }
     uint32_t number = a->bound.leaf_count - 1;
-    if (kind && !(spyi_bind_kind(a, leaf, v, kind) && spyi_bind_whole_gradients(a, number, index, pair)))
-        return false;
+    if (!spyi_bind_leaf(a, leaf, v, kind)) return false;
+    if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
-    if (kind && leaf->kind_type &&
+    if (special && leaf->kind_type &&
         strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
-    return kind || spyi_bind_leaf(a, leaf, v, path);
+    return true;
 }
 
 // The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.
 static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *leaf) {
-    if (leaf->source == SPYI_SOURCE_READBACK) return leaf->type;
+    if (leaf->traits & SPYI_TRAIT_ONE_PLACE) return leaf->type;
     if (leaf->consumed == 0) return leaf->element;
     const spyi_type *inner = leaf->element;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
@@ -27937,9 +28722,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
-        if (v->kind == SPY_ARG_RESULT && b->rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES)
-            leaf->source = SPYI_SOURCE_READBACK;
-        if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
+        if (leaf->kind->build->settle) leaf->kind->build->settle(v, b->rank, leaf);
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
@@ -27976,6 +28759,10 @@ static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, 
     spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'%s", name, spyi_text_str(&nearest));
     spyi_text_free(&nearest);
     return false;
+}
+
+static bool spyi_is_system(const spyi_value *value) {
+    return value->custom && (value->custom->run->traits & SPYI_TRAIT_SYSTEM);
 }
 
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
@@ -28082,7 +28869,7 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
     for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
         const spyi_leaf *leaf = &a.bound.leaves[i];
         const spyi_value *v = &values->items[leaf->value];
-        if (leaf->source == SPYI_SOURCE_TENSOR)
+        if (leaf->traits & SPYI_TRAIT_TENSOR)
             good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
         else if (v->custom || leaf->batch_rank || v->map_count)
             good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
@@ -28254,7 +29041,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++) {
             uint32_t value = spyi_telling_value(a->values, (uint32_t)of_param[p], open->params[p].type);
-            if (a->bound.leaves[i].value == value && a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
+            if (a->bound.leaves[i].value == value && (a->bound.leaves[i].traits & SPYI_TRAIT_VALUE) &&
                 !fixed[p] && a->values->items[value].type && !a->values->items[value].cast)
                 good = good && a->bound.leaves[i].consumed == consumed[p] &&
                        !spyi_is_single(&a->bound.leaves[i]);
@@ -28325,7 +29112,8 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
+    const spyi_value_kind *kind = v->tensor ? spyi_kind_of_parameter(type, v) : NULL;
+    if (kind && kind->build->type_name) kind->build->type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
     return whole ? whole : type;
@@ -28410,7 +29198,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     // libslang keeps what it is asked of a generic function of its own beyond the session whose types it was asked with, and
     // later crashes at them; so the user's overloads stand alone.
     if (good && open && signature->built_in)
-        good = spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "Slang's own generic overloads are not looked at beside the module's");
+        good = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                       "Slang's own generic overloads are not looked at beside the module's");
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
     } else if (good) {
@@ -28605,7 +29394,7 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     leaf->in = leaf->out = false;
-    leaf->source = SPYI_SOURCE_NONE;
+    spyi_leaf_set_kind(leaf, spyi_kind_of_unused());
     if (v->tensor || v->kind == SPY_ARG_ARRAY) {
         if (!spyi_fit_memory(v->type, leaf->type, true, &fit))
             return spyi_mismatch(a, leaf->path, leaf->type, v, "");
@@ -28645,7 +29434,8 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
     leaf->role = role;
     leaf->value_leaf = number;
     a->bound.leaves[number].grads[which] = a->bound.leaf_count - 1;
-    return spyi_check_direction(a, leaf->path, v, in, out) && spyi_bind_leaf(a, leaf, v, leaf->path);
+    return spyi_check_direction(a, leaf->path, v, in, out) &&
+           spyi_bind_leaf(a, leaf, v, spyi_kind_of_value(v));
 }
 
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
@@ -28703,9 +29493,8 @@ static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value
     spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false); // `of` may have moved
     spyi_text_free(&path);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    leaf->source = SPYI_SOURCE_KIND;
+    spyi_leaf_set_kind(leaf, kind);
     leaf->role = SPYI_ROLE_INSIDE;
-    leaf->kind = kind;
     leaf->value_leaf = number;
     leaf->reads = reads;
     leaf->writes = writes;
@@ -28759,8 +29548,7 @@ static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below
 // Whether the function gets memory that a derivative of its own may add to.
 static bool spyi_writes_inside(const spyi_bound *b) {
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].untracked || (b->leaves[i].source == SPYI_SOURCE_KIND && b->leaves[i].writes))
-            return true;
+        if (b->leaves[i].untracked || b->leaves[i].writes) return true;
     return false;
 }
 
@@ -28769,7 +29557,7 @@ static bool spyi_writes_inside(const spyi_bound *b) {
 static bool spyi_views_gradients(const spyi_attempt *a) {
     for (uint32_t i = 0; i < a->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &a->bound.leaves[i];
-        if (leaf->source != SPYI_SOURCE_KIND || !spyi_kind_is_view(leaf->kind) || !leaf->untracked) continue;
+        if (!(leaf->traits & SPYI_TRAIT_OWN_GRADIENTS) || !leaf->untracked) continue;
         const spyi_value *v = &a->values->items[leaf->value];
         if (leaf->paired || v->grads[0] || v->grads[1]) return true;
     }
@@ -28892,7 +29680,7 @@ typedef enum spyi_pack_op {
     SPYI_PACK_PRINT,   // address of the device's print buffer, uint64
     SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SUMS,    // of what teams leave of the leaf's sums, uint64
-    SPYI_PACK_SCALAR,  // number, converted
+    SPYI_PACK_SCALAR,  // number, converted; from here on in the order of spyi_field_op
     SPYI_PACK_BYTES,   // host value in the device's layout
     SPYI_PACK_INLINE,  // host array in the device's layout
     SPYI_PACK_KIND     // what the leaf's kind packs
@@ -28986,6 +29774,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t lea
 // Vectors of 3 and 4 64-bit scalars, where the target wants them scalar by scalar; a leaf that is loaded so.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf); // ... in the parameter block
 // Wide leaves: the vectors that hold the thread's elements, and how many of them one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
@@ -28993,6 +29782,8 @@ SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
+// The operation that fills the field of a leaf.
+SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 // A field of the block: its text, its place, and the step that fills it.
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
@@ -29128,6 +29919,11 @@ SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type
            spyi_scalar_size(type->scalar) == 8;
 }
 
+SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    return (leaf->traits & SPYI_TRAIT_VALUE) && spyi_is_long_vector(s, leaf->element);
+}
+
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
     return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
@@ -29231,11 +30027,16 @@ static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *na
     for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
 }
 
-static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
+SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf) {
+    return (spyi_pack_op)(SPYI_PACK_SCALAR + leaf->kind->run->field_op);
+}
+
+// What travels in the block, or is bound beside it.
+static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
     if (!leaf->field_size && !leaf->binds) return;
-    leaf->kind->field(leaf, &type);
+    leaf->kind->build->field(leaf, &type);
     if (leaf->binds && spyi_leaf_is_whole(leaf)) {
         spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
@@ -29250,8 +30051,12 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     }
     size_t size = leaf->field_size;
     if (s->rules->pads_structs) size = spyi_align(size, leaf->field_align);
-    spyi_add_field(s, SPYI_PACK_KIND, 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
-                   s->names[i]);
+    if (spyi_is_split_field(s, i))
+        spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, size, leaf->field_align, "%s %s[%u]",
+                       spyi_spell(leaf->element->element), s->names[i], leaf->element->columns);
+    else
+        spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
+                       s->names[i]);
     spyi_text_free(&type);
 }
 
@@ -29283,22 +30088,9 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];
-        if (spyi_is_skipped(s, i) || leaf->source == SPYI_SOURCE_NONE) continue;
-        if (leaf->source == SPYI_SOURCE_KIND) {
-            spyi_declare_kind(s, i);
-            continue;
-        }
+        if (spyi_is_skipped(s, i)) continue;
         if (!spyi_leaf_in_memory(leaf)) {
-            const spyi_type *type = leaf->source == SPYI_SOURCE_SCALAR ? leaf->element : leaf->type;
-            spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
-                              : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
-                                                                  : SPYI_PACK_INLINE;
-            if (spyi_is_long_vector(s, type))
-                spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
-                               spyi_spell(type->element), name, type->columns);
-            else
-                spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s", spyi_spell(type),
-                               name);
+            spyi_declare_field(s, i);
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);
@@ -29378,19 +30170,26 @@ static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vect
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
-// Where the current element is, for kinds: its number among the call's elements.
-static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+// The current element of a leaf that is not in memory.
+static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
     const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
-    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
+    if (spyi_is_split_field(s, i)) {
+        spyi_text_add(&field, "%s(", spyi_spell(leaf->element));
+        for (uint32_t c = 0; c < leaf->element->columns; c++)
+            spyi_text_add(&field, "%s%s%s[%u]", c ? ", " : "", prefix, s->names[i], c);
+        spyi_text_add(&field, ")");
+    } else {
+        spyi_text_add(&field, "%s%s", prefix, s->names[i]);
+    }
     spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
-    leaf->kind->load(leaf, &at, out);
+    leaf->kind->build->load(leaf, &at, out);
     spyi_text_free(&field);
     spyi_text_free(&element);
 }
@@ -29674,15 +30473,7 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
-    if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
-    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
-        spyi_text_add(out, "%s(", spyi_spell(leaf->type));
-        for (uint32_t c = 0; c < leaf->type->columns; c++)
-            spyi_text_add(out, "%sspyi_block.%s[%u]", c ? ", " : "", s->names[i], c);
-        spyi_text_add(out, ")");
-    } else if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spyi_block.%s)" : "%sspyi_block.%s",
-                      leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
+    if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, out);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;
@@ -30245,13 +31036,12 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
 
 // An output that nobody wants to know about.
 static bool spyi_is_dropped(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_NONE && !leaf->grads[SPYI_GRAD_IN];
+    return (leaf->traits & SPYI_TRAIT_UNUSED) && !leaf->grads[SPYI_GRAD_IN];
 }
 
 static bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
     if (b->mode == SPY_CALL_FORWARD_DIFF)
-        return leaf->param_out ? leaf->differential != NULL && leaf->source != SPYI_SOURCE_KIND
-                               : leaf->grads[SPYI_GRAD_IN] != 0;
+        return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
     return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
 
@@ -30939,17 +31729,13 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
     }
     if (n->leaf < 0) return SPY_OK;
     const spyi_leaf *leaf = &b->leaves[n->leaf];
-    spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR   ? SPYI_PACK_SCALAR
-                      : leaf->source == SPYI_SOURCE_BYTES  ? SPYI_PACK_BYTES
-                      : leaf->source == SPYI_SOURCE_INLINE ? SPYI_PACK_INLINE
-                                                           : SPYI_PACK_KIND;
-    if (leaf->source == SPYI_SOURCE_KIND && !leaf->field_size) return SPY_OK;
+    if (!spyi_leaf_in_memory(leaf) && !leaf->field_size) return SPY_OK;
     if (spyi_leaf_in_memory(leaf) || leaf->splat) {
         spyi_text_add(error, "'%s': a shader takes %s as it is; give all its numbers from host memory",
                       leaf->path, leaf->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    if (spyi_entry_pack(out, op, (uint32_t)n->leaf, offset)) return SPY_OK;
+    if (spyi_entry_pack(out, spyi_pack_op_of(leaf), (uint32_t)n->leaf, offset)) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }
@@ -30986,12 +31772,8 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
 // Values in the device's layout, and those that feed shader parameters.
 
 // pack_leaf.c
-// One value in the device's layout: numbers, host data, whole tensors.
+// One value in the device's layout, in a field of the parameter's own type; out is NULL where it is bound.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg,
-                              uint8_t *out); // false: it does not fit
-SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
-SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // input_path.c
 // A path's place among the inputs of a kernel or module.
@@ -31240,83 +32022,15 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
-// One value in the device's layout: numbers, host data, and what a kind packs itself.
-
-SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    spyi_text_add(error, "'%s': expected %s, got %s that does not fit", leaf->path, leaf->type->display,
-                  v->type->display);
-    const spy_arg *arg = v->arg;
-    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
-    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
-    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
-    return SPY_ERROR_OUT_OF_RANGE;
-}
-
-SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
-    spy_dtype from = arg->dtype, to = leaf->element->scalar;
-    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
-        float f;
-        double d;
-        switch (to) {
-        case SPY_FLOAT32:
-            f = (float)arg->value.f;
-            memcpy(out, &f, sizeof f);
-            return true;
-        case SPY_FLOAT64:
-            d = arg->value.f;
-            memcpy(out, &d, sizeof d);
-            return true;
-        case SPY_INT32:
-        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
-        default: break;
-        }
-    }
-    uint8_t host[8];
-    // The union holds 64 bits of the number's own family.
-    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
-                     : arg->kind == SPY_ARG_INT ? SPY_INT64
-                                                : SPY_UINT64;
-    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
-    spyi_type_to_device(leaf->element, out, host, 1);
-    return true;
-}
-
-SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
-    const spyi_type *scalar = leaf->type;
-    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
-    size_t count = 1;
-    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
-    for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
-    if (scalar->scalar == from) {
-        spyi_type_to_device(leaf->type, out, arg->value.data, 1);
-        return true;
-    }
-    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
-    bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
-    if (good) spyi_type_to_device(leaf->type, out, host, 1);
-    free(host);
-    return good;
-}
+// One value in the device's layout.
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
                                   spyi_text *error) {
     spyi_text problem = { NULL, 0, 0 };
-    size_t step = leaf->element->device_size,
-           count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
-    switch (leaf->source) {
-    case SPYI_SOURCE_SCALAR:
-        for (size_t i = 0; i < count; i++)
-            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
-        return SPY_OK;
-    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
-    case SPYI_SOURCE_INLINE:
-        return spyi_pack_inline(leaf, v->arg, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
-    default: break;
-    }
-    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
-    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    bool good = leaf->kind->run->pack(leaf, v, out, &problem);
+    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
     spyi_text_free(&problem);
-    return SPY_ERROR_OUT_OF_RANGE;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
 // >>plan/input_path.c ---------------------------------------------------------------------------------------
@@ -31558,7 +32272,7 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
         return SPY_OK;
     }
     const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
-    size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
+    size_t size = leaf->splat ? leaf->type->device_size : leaf->field_size;
     feed->offset += found->element * leaf->field_size;
     if (feed->offset + size > uniform->size && found->part) {
         spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
@@ -31592,9 +32306,8 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             status = SPY_ERROR_UNSUPPORTED;
         } else if (f->measuring) {
             const spyi_input *elements = found.input + 1;
-            if (leaf->kind == spyi_kind_of_unsized() && elements->slot >= 0)
-                f->elements[elements->slot] =
-                    f->values->items[leaf->value].child_count * spyi_unsized_stride(leaf->type);
+            if (leaf->kind->run->elements && elements->slot >= 0)
+                f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
             spyi_text name = { NULL, 0, 0 };
             spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
@@ -32710,6 +33423,8 @@ typedef struct spyi_run_state {
 // temporaries.c
 SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error);
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new);
+// What the leaf's kind is told of the memory that it makes.
+SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t leaf, spyi_made *made);
 SPYI_FN void spyi_place_readback(spyi_run_state *s); // where results to host memory go in this launch
 
 // uses.c
@@ -32811,12 +33526,12 @@ SPYI_FN void spyi_calls_attach(spy_device *device);
 
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                 spy_shape *dims, spy_shape *strides) {
-    if (leaf->source == SPYI_SOURCE_TENSOR) {
+    if (leaf->traits & SPYI_TRAIT_TENSOR) {
         *dims = v->tensor->shape;
         *strides = v->tensor->strides;
         return;
     }
-    if (leaf->source == SPYI_SOURCE_NEW) {
+    if (leaf->traits & SPYI_TRAIT_CALL_SHAPED) {
         *dims = *call;
     } else {
         *dims = spyi_value_shape(v);
@@ -32850,9 +33565,7 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
         for (uint32_t d = 0; d < leaf->consumed; d++)
             if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
                 return spyi_size_error(leaf, v, d, error);
-        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD &&
-            leaf->source != SPYI_SOURCE_KIND)
-            continue;
+        if (!(leaf->traits & SPYI_TRAIT_SIZED)) continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
             int64_t size = v->dims[d];
@@ -32917,7 +33630,7 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 // >>which gradients go together
 
 static bool spyi_share_memory(const spyi_bound *b, const spyi_values *values, uint32_t i, uint32_t j) {
-    return b->leaves[i].source == SPYI_SOURCE_TENSOR && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+    return (b->leaves[i].traits & b->leaves[j].traits & SPYI_TRAIT_TENSOR) &&
            spyi_tensors_meet(values->items[b->leaves[i].value].tensor,
                              values->items[b->leaves[j].value].tensor);
 }
@@ -33058,7 +33771,7 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
            type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_FLOAT32 &&
-           !(launch->key.walk[i] & SPYI_WALK_GATHER) && b->leaves[i].source != SPYI_SOURCE_READBACK;
+           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
@@ -33272,7 +33985,7 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
-        if (!spyi_is_walked(&plan->bound, launch, i) || leaf->source == SPYI_SOURCE_TENSOR) continue;
+        if (!spyi_is_walked(&plan->bound, launch, i) || (leaf->traits & SPYI_TRAIT_TENSOR)) continue;
         if (spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i))) continue;
         spyi_text_add(error, "'%s': its temporary does not fit into a structured buffer", leaf->path);
         return SPY_ERROR_INTERNAL;
@@ -33426,13 +34139,12 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     if (leaf->consumed && offset % memory->device_align) packed = false;
     for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
         if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
-    if (leaf->consumed == 0 || leaf->source == SPYI_SOURCE_READBACK)
+    if (leaf->consumed == 0 || (leaf->traits & SPYI_TRAIT_ONE_PLACE))
         packed = true; // its element is the whole value
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
-    if (leaf->source == SPYI_SOURCE_READBACK)
-        out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
+    if (leaf->traits & SPYI_TRAIT_ONE_PLACE) out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
     memset(out->strides, 0, sizeof out->strides);
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
         if (dims->dims[d] != 1)
@@ -33500,13 +34212,9 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
 // A tensor that is bound as a whole.
 static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
                                     spyi_text *error) {
-    spyi_text problem = { NULL, 0, 0 };
-    bool good = leaf->kind->pack(leaf, v, NULL, &problem);
-    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-    spyi_text_free(&problem);
     at->binding_offset = at->storage_offset + at->begin;
     at->bound = true;
-    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
+    return spyi_pack_leaf(leaf, v, NULL, error);
 }
 
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
@@ -33537,14 +34245,14 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
-        at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
-        at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
+        at->storage = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->storage : NULL;
+        at->offset = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->offset_bytes : 0;
         spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
         if (at->storage) {
             spyi_launch_tensor(at, v->tensor);
         } else {
             at->begin = 0;
-            at->end = leaf->source == SPYI_SOURCE_READBACK
+            at->end = leaf->traits & SPYI_TRAIT_ONE_PLACE
                           ? at->memory_size
                           : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
         }
@@ -33552,7 +34260,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         at->first = (at->offset - at->begin) / at->memory_size;
         bool seeds = b->mode == SPY_CALL_BACKWARD && leaf->role == SPYI_ROLE_READ &&
                      values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
-        if ((leaf->out || seeds) && leaf->source != SPYI_SOURCE_NEW && leaf->role != SPYI_ROLE_ADDED) {
+        if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
+            leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }
@@ -33658,7 +34367,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
 // The tensor of a leaf that lies in memory of the caller's; NULL: it does not.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
-    return leaf->source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
+    return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
                                                                           : NULL;
 }
 
@@ -33669,7 +34378,7 @@ static bool spyi_bytes_meet(const spy_tensor *a, const spy_tensor *b) {
 
 static bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spy_tensor *other = spyi_leaf_tensor(b, values, j);
@@ -33742,16 +34451,8 @@ static bool spyi_added_meets_itself(const spy_tensor *tensor) {
 // The host memory that a gradient comes back to; NULL: none.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
-    const spyi_value *v = &values->items[leaf->value];
-    if (leaf->role != SPYI_ROLE_ADDED) return NULL;
-    *size = leaf->type->host_size;
-    if (leaf->source == SPYI_SOURCE_READBACK)
-        return (const char *)(v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data
-                                                        : v->arg->value.out);
-    if (leaf->source != SPYI_SOURCE_UPLOAD) return NULL;
-    *size = spyi_type_host_stride(v->type);
-    for (uint32_t d = 0; d < v->rank; d++) *size *= (size_t)v->dims[d];
-    return (const char *)v->arg->value.out;
+    if (leaf->role != SPYI_ROLE_ADDED || !(leaf->traits & SPYI_TRAIT_RETURNS)) return NULL;
+    return leaf->kind->run->memory->host(leaf, &values->items[leaf->value], size);
 }
 
 // What comes back later would write over the other's sum.
@@ -33774,7 +34475,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
         if (added ? spyi_added_meets_itself(out) : spyi_tensor_meets_itself(out)) {
@@ -33787,7 +34488,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
-            if (j == i || (b->leaves[j].source != SPYI_SOURCE_TENSOR && !whole)) continue;
+            if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
             if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
             if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
             if (added) {
@@ -33906,12 +34607,12 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
             break;
         case SPYI_PACK_KIND:
             spyi_text_clear(&problem);
-            if (!leaf->kind->pack(leaf, &values->items[leaf->value], out, &problem)) {
+            if (!leaf->kind->run->pack(leaf, &values->items[leaf->value], out, &problem)) {
                 spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
                 spyi_text_free(&problem);
                 return SPY_ERROR_OUT_OF_RANGE;
             }
-            if (launch->pass && leaf->whole_grads) spyi_whole_stop_adding(leaf, out);
+            if (launch->pass && leaf->kind->run->stop_adding) leaf->kind->run->stop_adding(leaf, out);
             break;
         }
     }
@@ -33925,49 +34626,37 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
 
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
-        if (!s->made[i] || (keep_new && s->bound->leaves[i].source == SPYI_SOURCE_NEW)) continue;
+        if (!s->made[i] || (keep_new && (s->bound->leaves[i].traits & SPYI_TRAIT_CALL_SHAPED))) continue;
         spyi_tensor_unlink(s->made[i]);
         spyi_tensor_free(s->made[i]);
         s->made[i] = NULL;
     }
 }
 
-// The scalar type of a host array's elements once they are on the device.
-static spy_dtype spyi_leaf_scalar(const spyi_leaf *leaf) {
-    const spyi_type *type = leaf->element;
-    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return type->scalar;
+SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t i, spyi_made *made) {
+    made->device = s->device;
+    made->shape = &s->launch->shape;
+    made->tensor = s->made[i];
+    made->place = NULL;
+    if (s->bound->leaves[i].traits & SPYI_TRAIT_ONE_PLACE)
+        made->place =
+            (char *)s->device->readback->chunk.mapped + s->device->readback->offset + s->readback_offset[i];
 }
 
-static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *error) {
+// Has the leaf's kind make its memory.
+static spy_status spyi_make_leaf(spyi_run_state *s, uint32_t i, spyi_text *error) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    const spyi_value *v = &s->values->items[leaf->value];
-    spy_status status = SPY_OK;
-    spy_shape shape = spyi_value_shape(v);
-    int64_t count = spyi_shape_count(&shape);
-    spy_dtype to = spyi_leaf_scalar(leaf), from = v->type->scalar;
-    void *converted = NULL;
-    if (leaf->in && to != from) {
-        converted = spyi_malloc((size_t)count * spyi_scalar_size(to) + 1);
-        if (!converted) {
-            spyi_text_add(error, "out of host memory");
-            return SPY_ERROR_OUT_OF_MEMORY;
-        }
-        if (!spyi_convert_scalars(converted, to, v->arg->value.data, from, (size_t)count)) {
-            free(converted);
-            return spyi_does_not_fit(leaf, v, error);
-        }
-    }
-    s->made[i] = spyi_tensor_make(s->device, leaf->element, &shape, NULL, error, &status);
-    if (s->made[i] && leaf->in)
-        status = spyi_tensor_upload(s->made[i], converted ? converted : v->arg->value.data, error);
-    free(converted);
+    spyi_made made;
+    spyi_describe_made(s, i, &made);
+    spy_status status = leaf->kind->run->memory->make(leaf, &s->values->items[leaf->value], &made, error);
+    s->made[i] = made.tensor;
+    if (made.tensor) s->launch->leaves[i].storage = made.tensor->storage;
     return status;
 }
 
 SPYI_FN void spyi_place_readback(spyi_run_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
-        if (s->bound->leaves[i].source != SPYI_SOURCE_READBACK) continue;
+        if (!(s->bound->leaves[i].traits & SPYI_TRAIT_ONE_PLACE)) continue;
         spyi_launch_leaf *at = &s->launch->leaves[i];
         at->storage = s->device->readback;
         at->offset = at->begin = s->readback_offset[i];
@@ -33980,7 +34669,7 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (leaf->source != SPYI_SOURCE_READBACK) continue;
+        if (!(leaf->traits & SPYI_TRAIT_ONE_PLACE)) continue;
         size = (uint32_t)spyi_align(size, 64);
         s->readback_offset[i] = size;
         size += (uint32_t)spyi_type_device_stride(leaf->type);
@@ -34001,25 +34690,10 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         device->readback = spyi_pool_take(device, SPYI_MEMORY_READBACK, size < 4096 ? 4096 : size,
                                           "slangpy readback", error, &status);
     if (!device->readback) return status;
-    char *memory = (char *)device->readback->chunk.mapped + device->readback->offset;
     spyi_place_readback(s);
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
-        const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (leaf->source != SPYI_SOURCE_READBACK) continue;
-        const spyi_value *v = &s->values->items[leaf->value];
-        if (leaf->in && v->kind == SPY_ARG_RESULT) {
-            uint64_t host[SPY_RESULT_BYTES / 8];
-            spy_dtype to = spyi_leaf_scalar(leaf);
-            const spy_result *value = v->arg->value.result;
-            if (!spyi_convert_scalars(host, to, value->data, value->dtype,
-                                      leaf->type->host_size / spyi_scalar_size(to)))
-                return spyi_does_not_fit(leaf, v, error);
-            spyi_type_to_device(leaf->type, memory + s->readback_offset[i], host, 1);
-        } else if (leaf->in) {
-            spyi_type_to_device(leaf->type, memory + s->readback_offset[i], v->arg->value.data, 1);
-        }
-    }
-    return SPY_OK;
+    for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++)
+        if (s->bound->leaves[i].traits & SPYI_TRAIT_ONE_PLACE) status = spyi_make_leaf(s, i, error);
+    return status;
 }
 
 SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
@@ -34027,13 +34701,9 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
     spy_status status = spyi_make_readback(s, error);
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        if (leaf->source == SPYI_SOURCE_UPLOAD) {
-            status = spyi_make_upload(s, i, error);
-            s->waits = s->waits || leaf->out;
-        } else if (leaf->source == SPYI_SOURCE_NEW) {
-            s->made[i] = spyi_tensor_make(s->device, leaf->element, &s->launch->shape, NULL, error, &status);
-        }
-        if (s->made[i]) s->launch->leaves[i].storage = s->made[i]->storage;
+        if (!leaf->kind->run->memory || (leaf->traits & SPYI_TRAIT_ONE_PLACE)) continue;
+        status = spyi_make_leaf(s, i, error);
+        s->waits = s->waits || (leaf->out && (leaf->traits & SPYI_TRAIT_RETURNS));
     }
     return status;
 }
@@ -34052,7 +34722,7 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         *untracked = *untracked || leaf->untracked;
         bool whole = spyi_leaf_is_whole(leaf);
-        if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
+        if (!(leaf->traits & SPYI_TRAIT_TRACKED) && !whole) continue;
         if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
         spyi_use *use = &uses[count++];
         use->storage = at->storage;
@@ -34104,8 +34774,7 @@ SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error
     if (!s->sink && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
-            continue;
+        if (!leaf->out || !(leaf->traits & SPYI_TRAIT_RETURNS)) continue;
         spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
                       leaf->path,
                       s->sink ? "the call is recorded into a command list"
@@ -34122,21 +34791,16 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     if (status == SPY_ERROR_INTERRUPTED) device->readback_submit = s->plan->last_submit;
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        const spyi_value *v = &s->values->items[leaf->value];
-        if (!leaf->out) continue;
-        if (leaf->source == SPYI_SOURCE_READBACK) {
-            const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
-            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
-            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
-        } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
-            status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
-        }
+        spyi_made made;
+        if (!leaf->out || !(leaf->traits & SPYI_TRAIT_RETURNS)) continue;
+        spyi_describe_made(s, i, &made);
+        status = leaf->kind->run->memory->finish(leaf, &s->values->items[leaf->value], &made, error);
     }
     return status;
 }
 
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
-    if (leaf->source == SPYI_SOURCE_NEW && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
+    if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
     if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
@@ -34275,12 +34939,10 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
 static bool spyi_is_repeatable(const spyi_bound *b) {
     if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        spyi_source source = b->leaves[i].source;
-        if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
-            continue;
-        if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
-            source != SPYI_SOURCE_NEW && source != SPYI_SOURCE_NONE)
-            return false;
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool own_sizes = (leaf->traits & SPYI_TRAIT_SIZED) && !(leaf->traits & SPYI_TRAIT_TENSOR) &&
+                         !spyi_leaf_is_whole(leaf) && leaf->batch_rank;
+        if (!(leaf->traits & SPYI_TRAIT_REPEATS) || own_sizes) return false;
     }
     return true;
 }
@@ -34361,7 +35023,7 @@ typedef struct spyi_again_arg {
     const char *name;      // "": by position
     const spyi_type *type; // of a tensor's elements
     uint8_t kind, direction, dtype;
-    uint8_t source;  // spyi_source
+    uint8_t op;      // spyi_again_op
     bool in, out;    // the leaf's
     uint16_t leaf;   // of the plan
     uint16_t offset; // in the block; SPYI_NOWHERE: the kernel has no use for it
@@ -34383,30 +35045,21 @@ static bool spyi_plain_plan(const spyi_plan *plan, const spyi_values *values) {
            !o->threads[0] && !o->group.rank && !o->count_rank && o->mode == SPY_CALL_DEFAULT;
 }
 
-static bool spyi_again_source(const spyi_leaf *leaf, const spyi_value *v) {
-    switch (leaf->source) {
-    case SPYI_SOURCE_TENSOR: return v->kind == SPY_ARG_TENSOR;
-    case SPYI_SOURCE_SCALAR: return v->kind <= SPY_ARG_FLOAT && v->direction == SPY_DIRECTION_DEFAULT;
-    case SPYI_SOURCE_INLINE: return v->kind == SPY_ARG_ARRAY && leaf->batch_rank == 0;
-    case SPYI_SOURCE_NEW: return v->kind == SPY_ARG_NEW || v->kind == SPY_ARG_RESULT;
-    default: return false;
-    }
-}
-
 // Which argument feeds the leaf, and where it goes in the block; false: it does not do.
 static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, const spyi_variant *variant,
                             uint32_t leaf, spyi_again_arg *args) {
     const spyi_leaf *l = &plan->bound.leaves[leaf];
     const spyi_value *v = &values->items[l->value];
     spyi_again_arg *a = &args[l->value];
-    if (!spyi_again_source(l, v) || v->cast || v->map_count || v->whole || l->untracked || l->kind || a->name)
+    uint8_t op = l->kind->run->again_op;
+    if (op == SPYI_AGAIN_NEVER || v->cast || v->map_count || v->whole || l->untracked || a->name)
         return false;
     a->name = v->name ? v->name : "";
     a->type = v->type;
     a->kind = v->kind;
     a->direction = v->direction;
     a->dtype = (uint8_t)v->arg->dtype;
-    a->source = (uint8_t)l->source;
+    a->op = op;
     a->in = l->in;
     a->out = l->out;
     a->leaf = (uint16_t)leaf;
@@ -34440,7 +35093,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
     again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
     uint32_t fresh = 0; // new tensors: one is made
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
-        fresh += plan->bound.leaves[i].source == SPYI_SOURCE_NEW;
+        fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
         if (fresh <= 1 && spyi_again_leaf(plan, values, variant, i, again->args)) continue;
         free(again);
         return;
@@ -34497,8 +35150,8 @@ static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const sp
     if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
         arg->map_count || !spyi_again_named(arg, a->name))
         return false;
-    switch ((spyi_source)a->source) {
-    case SPYI_SOURCE_TENSOR: {
+    switch ((spyi_again_op)a->op) {
+    case SPYI_AGAIN_TENSOR: {
         const spy_tensor *t = arg->value.tensor;
         if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
             t->object.device != plan->function->object.device)
@@ -34511,10 +35164,10 @@ static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const sp
         spyi_again_use(launch, a, &uses[(*use_count)++]);
         return true;
     }
-    case SPYI_SOURCE_SCALAR:
+    case SPYI_AGAIN_NUMBER:
         return (uint8_t)arg->dtype == a->dtype &&
                (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, out));
-    case SPYI_SOURCE_INLINE:
+    case SPYI_AGAIN_ARRAY:
         if ((uint8_t)arg->dtype != a->dtype || arg->count != leaf->consumed || !arg->value.data) return false;
         for (uint32_t d = 0; d < leaf->consumed; d++)
             if (arg->dims[d] != leaf->consumed_dims[d]) return false;
@@ -34578,7 +35231,7 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     for (uint32_t i = 0; i < again->count; i++) {
         if (!spyi_again_take(plan, launch, &again->args[i], &args.items[i], again->grid, uses, use_count))
             return false;
-        if (again->args[i].source == SPYI_SOURCE_NEW) *fresh = i;
+        if (again->args[i].op == SPYI_AGAIN_NEW) *fresh = i;
     }
     return spyi_again_apart(uses, *use_count);
 }
@@ -36598,10 +37251,14 @@ static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *plac
     return 0;
 }
 
-static size_t spyi_set_size(const spyi_leaf *leaf) {
-    if (leaf->source == SPYI_SOURCE_KIND) return leaf->field_size;
-    if (leaf->source != SPYI_SOURCE_SCALAR) return leaf->type->device_size;
-    return leaf->element->device_size * (leaf->splat ? leaf->type->rows * leaf->type->columns : 1);
+// A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
+static bool spyi_set_fills(const spyi_set_place *place) {
+    return place->leaf->splat && place->index == UINT32_MAX;
+}
+
+static size_t spyi_set_size(const spyi_set_place *place) {
+    const spyi_leaf *leaf = place->leaf;
+    return leaf->field_size * (size_t)(spyi_set_fills(place) ? leaf->type->rows * leaf->type->columns : 1);
 }
 
 // Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
@@ -36625,11 +37282,7 @@ static bool spyi_set_is_value(const spyi_leaf *leaf) {
 
 static bool spyi_set_is_constant(const spyi_leaf *leaf) {
     if (!spyi_set_is_value(leaf) || leaf->out) return false;
-    if (leaf->source == SPYI_SOURCE_KIND)
-        return leaf->field_size && !leaf->batch_rank && !spyi_leaf_is_whole(leaf) && !leaf->untracked &&
-               leaf->kind != spyi_kind_of_unsized();
-    return leaf->source == SPYI_SOURCE_SCALAR || leaf->source == SPYI_SOURCE_BYTES ||
-           leaf->source == SPYI_SOURCE_INLINE;
+    return leaf->kind->run->match && !leaf->batch_rank;
 }
 
 static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_list_call *call,
@@ -36648,10 +37301,7 @@ static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_li
 static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
     for (uint32_t i = 0; i < b->param_count; i++) {
         const spyi_node *node = &b->nodes[i];
-        spyi_value value;
-        memset(&value, 0, sizeof value);
-        if (node->leaf >= 0) value.custom = b->leaves[node->leaf].kind;
-        if (node->leaf >= 0 && spyi_is_system(&value)) continue;
+        if (node->leaf >= 0 && (b->leaves[node->leaf].traits & SPYI_TRAIT_SYSTEM)) continue;
         if (position-- == 0) return node->name;
     }
     return NULL;
@@ -36660,37 +37310,14 @@ static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
 // >>checking a value
 
 static spy_status spyi_set_mismatch(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    const char *expected = leaf->type->display;
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
     spyi_text_add(error, "'%s': expected ", leaf->path);
-    if (leaf->source == SPYI_SOURCE_KIND) spyi_text_add(error, "%s", leaf->kind->name);
-    else if (leaf->source == SPYI_SOURCE_SCALAR) spyi_text_add(error, "a number for %s", expected);
-    else if (leaf->source == SPYI_SOURCE_BYTES)
-        spyi_text_add(error, "%zu bytes of host data for %s", leaf->type->host_size, expected);
-    else spyi_text_add(error, "a host array for %s", expected);
+    if (leaf->kind->run->expected) leaf->kind->run->expected(leaf, error);
+    else spyi_text_add(error, "%s", leaf->kind->name);
     spyi_text_add(error, ", as it was recorded, got %s", spyi_text_str(&got));
     spyi_text_free(&got);
     return SPY_ERROR_TYPE_MISMATCH;
-}
-
-// Whether the value is of the kind that was recorded, and of a type that the parameter takes.
-static bool spyi_set_fits(const spyi_leaf *leaf, const spyi_value *v) {
-    spyi_fit fit;
-    if (v->direction != SPY_DIRECTION_DEFAULT) return false;
-    switch (leaf->source) {
-    case SPYI_SOURCE_SCALAR:
-        return v->kind >= SPY_ARG_BOOL && v->kind <= SPY_ARG_FLOAT &&
-               spyi_fit_host(v->type, leaf->element, false, &fit) && !fit.consumed;
-    case SPYI_SOURCE_BYTES: return v->kind == SPY_ARG_DATA && v->size == leaf->type->host_size;
-    case SPYI_SOURCE_INLINE:
-        if (v->kind != SPY_ARG_ARRAY || !spyi_fit_host(v->type, leaf->type, false, &fit)) return false;
-        if (fit.consumed != v->rank) return false;
-        for (uint32_t d = 0; d < fit.consumed; d++)
-            if (v->dims[d] != fit.dims[d]) return false;
-        return true;
-    default: return v->kind == SPY_ARG_CUSTOM && v->custom == leaf->kind;
-    }
 }
 
 // Finds what the value is for, and packs it into the list's scratch.
@@ -36712,8 +37339,11 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
             path);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    if (!spyi_set_fits(place->leaf, v)) return spyi_set_mismatch(place->leaf, v, error);
-    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
+    if (v->direction != SPY_DIRECTION_DEFAULT || !place->leaf->kind->run->match(place->leaf, v))
+        return spyi_set_mismatch(place->leaf, v, error);
+    spyi_leaf leaf = *place->leaf;
+    leaf.splat = spyi_set_fills(place);
+    return spyi_pack_leaf(&leaf, v, list->scratch, error);
 }
 
 // >>changing
@@ -36721,7 +37351,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
         size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
-        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place->leaf));
+        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place));
     }
 }
 

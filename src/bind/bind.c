@@ -4,7 +4,7 @@
 #include "data/scalars.h"
 
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                            const char *path, bool in, bool out, int32_t *node_out) {
+                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
@@ -12,10 +12,11 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         type = spyi_pair_with_fields(a, type);
         if (a->bound.mode) return spyi_no_derived_pair(a, path, type);
         if (a->whole || a->bound.shader)
-            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                           "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
-                           "take the value and its gradient as two",
-                           path, type->display);
+            return spyi_no(
+                a, SPY_ERROR_UNSUPPORTED,
+                "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
+                "take the value and its gradient as two",
+                path, type->display);
         if (v->kind != SPY_ARG_STRUCT || !type->field_count)
             return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
     }
@@ -35,11 +36,12 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
-    const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
+    const spyi_value_kind *kind = spyi_kind_of(type, v);
+    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the function gets no value of its type
     // A host array without elements, as Python's [] is, does for a list of none.
     bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
-    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID) {
+    if ((type->kind == SPYI_TYPE_OTHER && !special && !by_fields) || type->kind == SPYI_TYPE_VOID) {
         const char *takes = spyi_kind_takes(type, spyi_types_rules(a->types));
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
@@ -47,7 +49,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                              : type->field_count && spyi_type_holds_pair(type)
                                  ? "; it holds a DifferentialPair, whose layout in memory is not known: "
                                    "give its fields one by one"
-                                                          : "; this kind of parameter cannot be passed");
+                                 : "; this kind of parameter cannot be passed");
     }
     bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
@@ -71,32 +73,32 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (kind && v->tensor && in &&
+    if (special && v->tensor && in &&
         strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;
     leaf->param_out = out;
-    if (a->bound.mode && !kind) {
+    if (a->bound.mode && !special) {
         uint32_t place = a->bound.leaf_count - 1;
         if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
-        return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, path)) &&
+        return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, kind)) &&
                spyi_bind_gradients(a, place, index, pair);
     }
     uint32_t number = a->bound.leaf_count - 1;
-    if (kind && !(spyi_bind_kind(a, leaf, v, kind) && spyi_bind_whole_gradients(a, number, index, pair)))
-        return false;
+    if (!spyi_bind_leaf(a, leaf, v, kind)) return false;
+    if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
-    if (kind && leaf->kind_type &&
+    if (special && leaf->kind_type &&
         strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
-    return kind || spyi_bind_leaf(a, leaf, v, path);
+    return true;
 }
 
 // The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.
 static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *leaf) {
-    if (leaf->source == SPYI_SOURCE_READBACK) return leaf->type;
+    if (leaf->traits & SPYI_TRAIT_ONE_PLACE) return leaf->type;
     if (leaf->consumed == 0) return leaf->element;
     const spyi_type *inner = leaf->element;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
@@ -135,9 +137,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
-        if (v->kind == SPY_ARG_RESULT && b->rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES)
-            leaf->source = SPYI_SOURCE_READBACK;
-        if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
+        if (leaf->kind->build->settle) leaf->kind->build->settle(v, b->rank, leaf);
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
@@ -174,6 +174,10 @@ static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, 
     spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'%s", name, spyi_text_str(&nearest));
     spyi_text_free(&nearest);
     return false;
+}
+
+static bool spyi_is_system(const spyi_value *value) {
+    return value->custom && (value->custom->run->traits & SPYI_TRAIT_SYSTEM);
 }
 
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
@@ -280,7 +284,7 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
     for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
         const spyi_leaf *leaf = &a.bound.leaves[i];
         const spyi_value *v = &values->items[leaf->value];
-        if (leaf->source == SPYI_SOURCE_TENSOR)
+        if (leaf->traits & SPYI_TRAIT_TENSOR)
             good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
         else if (v->custom || leaf->batch_rank || v->map_count)
             good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");

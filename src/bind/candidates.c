@@ -125,7 +125,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++) {
             uint32_t value = spyi_telling_value(a->values, (uint32_t)of_param[p], open->params[p].type);
-            if (a->bound.leaves[i].value == value && a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
+            if (a->bound.leaves[i].value == value && (a->bound.leaves[i].traits & SPYI_TRAIT_VALUE) &&
                 !fixed[p] && a->values->items[value].type && !a->values->items[value].cast)
                 good = good && a->bound.leaves[i].consumed == consumed[p] &&
                        !spyi_is_single(&a->bound.leaves[i]);
@@ -196,7 +196,8 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
+    const spyi_value_kind *kind = v->tensor ? spyi_kind_of_parameter(type, v) : NULL;
+    if (kind && kind->build->type_name) kind->build->type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
     return whole ? whole : type;
@@ -281,7 +282,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     // libslang keeps what it is asked of a generic function of its own beyond the session whose types it was asked with, and
     // later crashes at them; so the user's overloads stand alone.
     if (good && open && signature->built_in)
-        good = spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "Slang's own generic overloads are not looked at beside the module's");
+        good = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                       "Slang's own generic overloads are not looked at beside the module's");
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
     } else if (good) {

@@ -128,7 +128,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         if (!arg->custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return !arg->custom->describe || arg->custom->describe(arg, v, &problem)
+        return !arg->custom->run->describe || arg->custom->run->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
@@ -358,7 +358,8 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
-    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs)) status = spyi_describe_gradients(values, error);
+    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs))
+        status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }

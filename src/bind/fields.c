@@ -2,13 +2,23 @@
 // and what ConstantBuffer<T> and arrays of buffers are given by.
 #include "bind/internal.h"
 
+// The leaf that stands for a value beside the leaves of its parts. `in_buffer`: it lies in a uniform buffer.
+static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
+    spyi_fitting fitting;
+    memset(&fitting, 0, sizeof fitting);
+    fitting.types = a->types;
+    fitting.in_buffer = in_buffer;
+    fitting.in_shader = a->values->threads && a->values->threads->shader;
+    spyi_leaf_set_kind(leaf, spyi_kind_of_parts(leaf->type));
+    (void)leaf->kind->build->bind(&fitting, v, leaf); // their parts may fail, not they
+}
+
 // ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
 // Here the value is checked.
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
-    bool unsized = spyi_type_is_unsized(type);
     const spyi_type *held = type->element ? type->element : type;
     spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
@@ -19,10 +29,7 @@ SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *
     spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
-    leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = unsized ? spyi_kind_of_unsized() : spyi_kind_of_holders();
-    leaf->binds = true;
-    if (unsized && a->values->threads && a->values->threads->shader) leaf->field_size = SPYI_UNSIZED_BYTES;
+    spyi_bind_parts(a, leaf, &a->values->items[index], false);
     return true;
 }
 
@@ -32,9 +39,7 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = spyi_kind_of_unsized();
-    leaf->field_size = SPYI_UNSIZED_BYTES;
+    spyi_bind_parts(a, leaf, &a->values->items[index], true);
     return true;
 }
 

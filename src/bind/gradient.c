@@ -7,7 +7,7 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     leaf->in = leaf->out = false;
-    leaf->source = SPYI_SOURCE_NONE;
+    spyi_leaf_set_kind(leaf, spyi_kind_of_unused());
     if (v->tensor || v->kind == SPY_ARG_ARRAY) {
         if (!spyi_fit_memory(v->type, leaf->type, true, &fit))
             return spyi_mismatch(a, leaf->path, leaf->type, v, "");
@@ -47,7 +47,8 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
     leaf->role = role;
     leaf->value_leaf = number;
     a->bound.leaves[number].grads[which] = a->bound.leaf_count - 1;
-    return spyi_check_direction(a, leaf->path, v, in, out) && spyi_bind_leaf(a, leaf, v, leaf->path);
+    return spyi_check_direction(a, leaf->path, v, in, out) &&
+           spyi_bind_leaf(a, leaf, v, spyi_kind_of_value(v));
 }
 
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
@@ -105,9 +106,8 @@ static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value
     spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false); // `of` may have moved
     spyi_text_free(&path);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    leaf->source = SPYI_SOURCE_KIND;
+    spyi_leaf_set_kind(leaf, kind);
     leaf->role = SPYI_ROLE_INSIDE;
-    leaf->kind = kind;
     leaf->value_leaf = number;
     leaf->reads = reads;
     leaf->writes = writes;
@@ -161,8 +161,7 @@ static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below
 // Whether the function gets memory that a derivative of its own may add to.
 static bool spyi_writes_inside(const spyi_bound *b) {
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].untracked || (b->leaves[i].source == SPYI_SOURCE_KIND && b->leaves[i].writes))
-            return true;
+        if (b->leaves[i].untracked || b->leaves[i].writes) return true;
     return false;
 }
 
@@ -171,7 +170,7 @@ static bool spyi_writes_inside(const spyi_bound *b) {
 static bool spyi_views_gradients(const spyi_attempt *a) {
     for (uint32_t i = 0; i < a->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &a->bound.leaves[i];
-        if (leaf->source != SPYI_SOURCE_KIND || !spyi_kind_is_view(leaf->kind) || !leaf->untracked) continue;
+        if (!(leaf->traits & SPYI_TRAIT_OWN_GRADIENTS) || !leaf->untracked) continue;
         const spyi_value *v = &a->values->items[leaf->value];
         if (leaf->paired || v->grads[0] || v->grads[1]) return true;
     }

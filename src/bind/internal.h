@@ -44,10 +44,8 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
 
 // leaf.c
-// Numbers, host data, element-wise tensors, new tensors.
-SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path);
-// What a kind says.
-SPYI_FN bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+// The value becomes the leaf's. NULL: it is of no kind.
+SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
                             const spyi_value_kind *kind);
 
 // fields.c

@@ -25,7 +25,7 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
-        if (!spyi_is_walked(&plan->bound, launch, i) || leaf->source == SPYI_SOURCE_TENSOR) continue;
+        if (!spyi_is_walked(&plan->bound, launch, i) || (leaf->traits & SPYI_TRAIT_TENSOR)) continue;
         if (spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i))) continue;
         spyi_text_add(error, "'%s': its temporary does not fit into a structured buffer", leaf->path);
         return SPY_ERROR_INTERNAL;

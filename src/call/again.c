@@ -9,7 +9,7 @@ typedef struct spyi_again_arg {
     const char *name;      // "": by position
     const spyi_type *type; // of a tensor's elements
     uint8_t kind, direction, dtype;
-    uint8_t source;  // spyi_source
+    uint8_t op;      // spyi_again_op
     bool in, out;    // the leaf's
     uint16_t leaf;   // of the plan
     uint16_t offset; // in the block; SPYI_NOWHERE: the kernel has no use for it
@@ -31,30 +31,21 @@ static bool spyi_plain_plan(const spyi_plan *plan, const spyi_values *values) {
            !o->threads[0] && !o->group.rank && !o->count_rank && o->mode == SPY_CALL_DEFAULT;
 }
 
-static bool spyi_again_source(const spyi_leaf *leaf, const spyi_value *v) {
-    switch (leaf->source) {
-    case SPYI_SOURCE_TENSOR: return v->kind == SPY_ARG_TENSOR;
-    case SPYI_SOURCE_SCALAR: return v->kind <= SPY_ARG_FLOAT && v->direction == SPY_DIRECTION_DEFAULT;
-    case SPYI_SOURCE_INLINE: return v->kind == SPY_ARG_ARRAY && leaf->batch_rank == 0;
-    case SPYI_SOURCE_NEW: return v->kind == SPY_ARG_NEW || v->kind == SPY_ARG_RESULT;
-    default: return false;
-    }
-}
-
 // Which argument feeds the leaf, and where it goes in the block; false: it does not do.
 static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, const spyi_variant *variant,
                             uint32_t leaf, spyi_again_arg *args) {
     const spyi_leaf *l = &plan->bound.leaves[leaf];
     const spyi_value *v = &values->items[l->value];
     spyi_again_arg *a = &args[l->value];
-    if (!spyi_again_source(l, v) || v->cast || v->map_count || v->whole || l->untracked || l->kind || a->name)
+    uint8_t op = l->kind->run->again_op;
+    if (op == SPYI_AGAIN_NEVER || v->cast || v->map_count || v->whole || l->untracked || a->name)
         return false;
     a->name = v->name ? v->name : "";
     a->type = v->type;
     a->kind = v->kind;
     a->direction = v->direction;
     a->dtype = (uint8_t)v->arg->dtype;
-    a->source = (uint8_t)l->source;
+    a->op = op;
     a->in = l->in;
     a->out = l->out;
     a->leaf = (uint16_t)leaf;
@@ -88,7 +79,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
     again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
     uint32_t fresh = 0; // new tensors: one is made
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
-        fresh += plan->bound.leaves[i].source == SPYI_SOURCE_NEW;
+        fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
         if (fresh <= 1 && spyi_again_leaf(plan, values, variant, i, again->args)) continue;
         free(again);
         return;
@@ -145,8 +136,8 @@ static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const sp
     if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
         arg->map_count || !spyi_again_named(arg, a->name))
         return false;
-    switch ((spyi_source)a->source) {
-    case SPYI_SOURCE_TENSOR: {
+    switch ((spyi_again_op)a->op) {
+    case SPYI_AGAIN_TENSOR: {
         const spy_tensor *t = arg->value.tensor;
         if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
             t->object.device != plan->function->object.device)
@@ -159,10 +150,10 @@ static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const sp
         spyi_again_use(launch, a, &uses[(*use_count)++]);
         return true;
     }
-    case SPYI_SOURCE_SCALAR:
+    case SPYI_AGAIN_NUMBER:
         return (uint8_t)arg->dtype == a->dtype &&
                (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, out));
-    case SPYI_SOURCE_INLINE:
+    case SPYI_AGAIN_ARRAY:
         if ((uint8_t)arg->dtype != a->dtype || arg->count != leaf->consumed || !arg->value.data) return false;
         for (uint32_t d = 0; d < leaf->consumed; d++)
             if (arg->dims[d] != leaf->consumed_dims[d]) return false;
@@ -226,7 +217,7 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     for (uint32_t i = 0; i < again->count; i++) {
         if (!spyi_again_take(plan, launch, &again->args[i], &args.items[i], again->grid, uses, use_count))
             return false;
-        if (again->args[i].source == SPYI_SOURCE_NEW) *fresh = i;
+        if (again->args[i].op == SPYI_AGAIN_NEW) *fresh = i;
     }
     return spyi_again_apart(uses, *use_count);
 }

@@ -20,13 +20,12 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     if (leaf->consumed && offset % memory->device_align) packed = false;
     for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
         if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
-    if (leaf->consumed == 0 || leaf->source == SPYI_SOURCE_READBACK)
+    if (leaf->consumed == 0 || (leaf->traits & SPYI_TRAIT_ONE_PLACE))
         packed = true; // its element is the whole value
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
-    if (leaf->source == SPYI_SOURCE_READBACK)
-        out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
+    if (leaf->traits & SPYI_TRAIT_ONE_PLACE) out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
     memset(out->strides, 0, sizeof out->strides);
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
         if (dims->dims[d] != 1)
@@ -94,13 +93,9 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
 // A tensor that is bound as a whole.
 static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
                                     spyi_text *error) {
-    spyi_text problem = { NULL, 0, 0 };
-    bool good = leaf->kind->pack(leaf, v, NULL, &problem);
-    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-    spyi_text_free(&problem);
     at->binding_offset = at->storage_offset + at->begin;
     at->bound = true;
-    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
+    return spyi_pack_leaf(leaf, v, NULL, error);
 }
 
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
@@ -131,14 +126,14 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
-        at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
-        at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
+        at->storage = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->storage : NULL;
+        at->offset = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->offset_bytes : 0;
         spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
         if (at->storage) {
             spyi_launch_tensor(at, v->tensor);
         } else {
             at->begin = 0;
-            at->end = leaf->source == SPYI_SOURCE_READBACK
+            at->end = leaf->traits & SPYI_TRAIT_ONE_PLACE
                           ? at->memory_size
                           : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
         }
@@ -146,7 +141,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         at->first = (at->offset - at->begin) / at->memory_size;
         bool seeds = b->mode == SPY_CALL_BACKWARD && leaf->role == SPYI_ROLE_READ &&
                      values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
-        if ((leaf->out || seeds) && leaf->source != SPYI_SOURCE_NEW && leaf->role != SPYI_ROLE_ADDED) {
+        if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
+            leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }

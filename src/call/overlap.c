@@ -29,16 +29,8 @@ static bool spyi_added_meets_itself(const spy_tensor *tensor) {
 // The host memory that a gradient comes back to; NULL: none.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
-    const spyi_value *v = &values->items[leaf->value];
-    if (leaf->role != SPYI_ROLE_ADDED) return NULL;
-    *size = leaf->type->host_size;
-    if (leaf->source == SPYI_SOURCE_READBACK)
-        return (const char *)(v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data
-                                                        : v->arg->value.out);
-    if (leaf->source != SPYI_SOURCE_UPLOAD) return NULL;
-    *size = spyi_type_host_stride(v->type);
-    for (uint32_t d = 0; d < v->rank; d++) *size *= (size_t)v->dims[d];
-    return (const char *)v->arg->value.out;
+    if (leaf->role != SPYI_ROLE_ADDED || !(leaf->traits & SPYI_TRAIT_RETURNS)) return NULL;
+    return leaf->kind->run->memory->host(leaf, &values->items[leaf->value], size);
 }
 
 // What comes back later would write over the other's sum.
@@ -61,7 +53,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
         if (added ? spyi_added_meets_itself(out) : spyi_tensor_meets_itself(out)) {
@@ -74,7 +66,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
-            if (j == i || (b->leaves[j].source != SPYI_SOURCE_TENSOR && !whole)) continue;
+            if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
             if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
             if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
             if (added) {

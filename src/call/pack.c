@@ -98,12 +98,12 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
             break;
         case SPYI_PACK_KIND:
             spyi_text_clear(&problem);
-            if (!leaf->kind->pack(leaf, &values->items[leaf->value], out, &problem)) {
+            if (!leaf->kind->run->pack(leaf, &values->items[leaf->value], out, &problem)) {
                 spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
                 spyi_text_free(&problem);
                 return SPY_ERROR_OUT_OF_RANGE;
             }
-            if (launch->pass && leaf->whole_grads) spyi_whole_stop_adding(leaf, out);
+            if (launch->pass && leaf->kind->run->stop_adding) leaf->kind->run->stop_adding(leaf, out);
             break;
         }
     }

@@ -18,7 +18,7 @@
 // >>which gradients go together
 
 static bool spyi_share_memory(const spyi_bound *b, const spyi_values *values, uint32_t i, uint32_t j) {
-    return b->leaves[i].source == SPYI_SOURCE_TENSOR && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+    return (b->leaves[i].traits & b->leaves[j].traits & SPYI_TRAIT_TENSOR) &&
            spyi_tensors_meet(values->items[b->leaves[i].value].tensor,
                              values->items[b->leaves[j].value].tensor);
 }
@@ -159,7 +159,7 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
            type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_FLOAT32 &&
-           !(launch->key.walk[i] & SPYI_WALK_GATHER) && b->leaves[i].source != SPYI_SOURCE_READBACK;
+           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {

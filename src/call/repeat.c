@@ -62,7 +62,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
 // The tensor of a leaf that lies in memory of the caller's; NULL: it does not.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
-    return leaf->source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
+    return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
                                                                           : NULL;
 }
 
@@ -73,7 +73,7 @@ static bool spyi_bytes_meet(const spy_tensor *a, const spy_tensor *b) {
 
 static bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spy_tensor *other = spyi_leaf_tensor(b, values, j);

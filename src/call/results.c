@@ -5,8 +5,7 @@ SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error
     if (!s->sink && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
-            continue;
+        if (!leaf->out || !(leaf->traits & SPYI_TRAIT_RETURNS)) continue;
         spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
                       leaf->path,
                       s->sink ? "the call is recorded into a command list"
@@ -23,21 +22,16 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     if (status == SPY_ERROR_INTERRUPTED) device->readback_submit = s->plan->last_submit;
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        const spyi_value *v = &s->values->items[leaf->value];
-        if (!leaf->out) continue;
-        if (leaf->source == SPYI_SOURCE_READBACK) {
-            const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
-            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
-            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
-        } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
-            status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
-        }
+        spyi_made made;
+        if (!leaf->out || !(leaf->traits & SPYI_TRAIT_RETURNS)) continue;
+        spyi_describe_made(s, i, &made);
+        status = leaf->kind->run->memory->finish(leaf, &s->values->items[leaf->value], &made, error);
     }
     return status;
 }
 
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
-    if (leaf->source == SPYI_SOURCE_NEW && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
+    if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
     if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;

@@ -80,12 +80,10 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
 static bool spyi_is_repeatable(const spyi_bound *b) {
     if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        spyi_source source = b->leaves[i].source;
-        if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
-            continue;
-        if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
-            source != SPYI_SOURCE_NEW && source != SPYI_SOURCE_NONE)
-            return false;
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool own_sizes = (leaf->traits & SPYI_TRAIT_SIZED) && !(leaf->traits & SPYI_TRAIT_TENSOR) &&
+                         !spyi_leaf_is_whole(leaf) && leaf->batch_rank;
+        if (!(leaf->traits & SPYI_TRAIT_REPEATS) || own_sizes) return false;
     }
     return true;
 }

@@ -22,6 +22,8 @@ typedef struct spyi_run_state {
 // temporaries.c
 SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error);
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new);
+// What the leaf's kind is told of the memory that it makes.
+SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t leaf, spyi_made *made);
 SPYI_FN void spyi_place_readback(spyi_run_state *s); // where results to host memory go in this launch
 
 // uses.c

@@ -5,12 +5,12 @@
 
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                 spy_shape *dims, spy_shape *strides) {
-    if (leaf->source == SPYI_SOURCE_TENSOR) {
+    if (leaf->traits & SPYI_TRAIT_TENSOR) {
         *dims = v->tensor->shape;
         *strides = v->tensor->strides;
         return;
     }
-    if (leaf->source == SPYI_SOURCE_NEW) {
+    if (leaf->traits & SPYI_TRAIT_CALL_SHAPED) {
         *dims = *call;
     } else {
         *dims = spyi_value_shape(v);
@@ -44,9 +44,7 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
         for (uint32_t d = 0; d < leaf->consumed; d++)
             if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
                 return spyi_size_error(leaf, v, d, error);
-        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD &&
-            leaf->source != SPYI_SOURCE_KIND)
-            continue;
+        if (!(leaf->traits & SPYI_TRAIT_SIZED)) continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
             int64_t size = v->dims[d];

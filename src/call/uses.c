@@ -11,7 +11,7 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         *untracked = *untracked || leaf->untracked;
         bool whole = spyi_leaf_is_whole(leaf);
-        if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
+        if (!(leaf->traits & SPYI_TRAIT_TRACKED) && !whole) continue;
         if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
         spyi_use *use = &uses[count++];
         use->storage = at->storage;

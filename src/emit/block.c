@@ -83,11 +83,16 @@ static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *na
     for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
 }
 
-static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
+SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf) {
+    return (spyi_pack_op)(SPYI_PACK_SCALAR + leaf->kind->run->field_op);
+}
+
+// What travels in the block, or is bound beside it.
+static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
     if (!leaf->field_size && !leaf->binds) return;
-    leaf->kind->field(leaf, &type);
+    leaf->kind->build->field(leaf, &type);
     if (leaf->binds && spyi_leaf_is_whole(leaf)) {
         spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
@@ -102,8 +107,12 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     }
     size_t size = leaf->field_size;
     if (s->rules->pads_structs) size = spyi_align(size, leaf->field_align);
-    spyi_add_field(s, SPYI_PACK_KIND, 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
-                   s->names[i]);
+    if (spyi_is_split_field(s, i))
+        spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, size, leaf->field_align, "%s %s[%u]",
+                       spyi_spell(leaf->element->element), s->names[i], leaf->element->columns);
+    else
+        spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
+                       s->names[i]);
     spyi_text_free(&type);
 }
 
@@ -135,22 +144,9 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];
-        if (spyi_is_skipped(s, i) || leaf->source == SPYI_SOURCE_NONE) continue;
-        if (leaf->source == SPYI_SOURCE_KIND) {
-            spyi_declare_kind(s, i);
-            continue;
-        }
+        if (spyi_is_skipped(s, i)) continue;
         if (!spyi_leaf_in_memory(leaf)) {
-            const spyi_type *type = leaf->source == SPYI_SOURCE_SCALAR ? leaf->element : leaf->type;
-            spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
-                              : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
-                                                                  : SPYI_PACK_INLINE;
-            if (spyi_is_long_vector(s, type))
-                spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
-                               spyi_spell(type->element), name, type->columns);
-            else
-                spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s", spyi_spell(type),
-                               name);
+            spyi_declare_field(s, i);
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);

@@ -3,6 +3,7 @@
 #define SPYI_EMIT_H
 
 #include "bind/bind.h"
+#include "kinds/kind.h"
 
 #define SPYI_MOST_MEMORY_LEAVES 64
 
@@ -65,7 +66,7 @@ typedef enum spyi_pack_op {
     SPYI_PACK_PRINT,   // address of the device's print buffer, uint64
     SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SUMS,    // of what teams leave of the leaf's sums, uint64
-    SPYI_PACK_SCALAR,  // number, converted
+    SPYI_PACK_SCALAR,  // number, converted; from here on in the order of spyi_field_op
     SPYI_PACK_BYTES,   // host value in the device's layout
     SPYI_PACK_INLINE,  // host array in the device's layout
     SPYI_PACK_KIND     // what the leaf's kind packs

@@ -29,17 +29,13 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
     }
     if (n->leaf < 0) return SPY_OK;
     const spyi_leaf *leaf = &b->leaves[n->leaf];
-    spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR   ? SPYI_PACK_SCALAR
-                      : leaf->source == SPYI_SOURCE_BYTES  ? SPYI_PACK_BYTES
-                      : leaf->source == SPYI_SOURCE_INLINE ? SPYI_PACK_INLINE
-                                                           : SPYI_PACK_KIND;
-    if (leaf->source == SPYI_SOURCE_KIND && !leaf->field_size) return SPY_OK;
+    if (!spyi_leaf_in_memory(leaf) && !leaf->field_size) return SPY_OK;
     if (spyi_leaf_in_memory(leaf) || leaf->splat) {
         spyi_text_add(error, "'%s': a shader takes %s as it is; give all its numbers from host memory",
                       leaf->path, leaf->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    if (spyi_entry_pack(out, op, (uint32_t)n->leaf, offset)) return SPY_OK;
+    if (spyi_entry_pack(out, spyi_pack_op_of(leaf), (uint32_t)n->leaf, offset)) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }

@@ -8,13 +8,12 @@
 
 // An output that nobody wants to know about.
 static bool spyi_is_dropped(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_NONE && !leaf->grads[SPYI_GRAD_IN];
+    return (leaf->traits & SPYI_TRAIT_UNUSED) && !leaf->grads[SPYI_GRAD_IN];
 }
 
 static bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
     if (b->mode == SPY_CALL_FORWARD_DIFF)
-        return leaf->param_out ? leaf->differential != NULL && leaf->source != SPYI_SOURCE_KIND
-                               : leaf->grads[SPYI_GRAD_IN] != 0;
+        return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
     return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
 

@@ -46,6 +46,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t lea
 // Vectors of 3 and 4 64-bit scalars, where the target wants them scalar by scalar; a leaf that is loaded so.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf); // ... in the parameter block
 // Wide leaves: the vectors that hold the thread's elements, and how many of them one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
@@ -53,6 +54,8 @@ SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
+// The operation that fills the field of a leaf.
+SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 // A field of the block: its text, its place, and the step that fills it.
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) SPYI_PRINTF(7, 8);

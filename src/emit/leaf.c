@@ -58,19 +58,26 @@ static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vect
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
-// Where the current element is, for kinds: its number among the call's elements.
-static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+// The current element of a leaf that is not in memory.
+static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
     const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
-    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
+    if (spyi_is_split_field(s, i)) {
+        spyi_text_add(&field, "%s(", spyi_spell(leaf->element));
+        for (uint32_t c = 0; c < leaf->element->columns; c++)
+            spyi_text_add(&field, "%s%s%s[%u]", c ? ", " : "", prefix, s->names[i], c);
+        spyi_text_add(&field, ")");
+    } else {
+        spyi_text_add(&field, "%s%s", prefix, s->names[i]);
+    }
     spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
-    leaf->kind->load(leaf, &at, out);
+    leaf->kind->build->load(leaf, &at, out);
     spyi_text_free(&field);
     spyi_text_free(&element);
 }
@@ -354,15 +361,7 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
-    if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
-    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
-        spyi_text_add(out, "%s(", spyi_spell(leaf->type));
-        for (uint32_t c = 0; c < leaf->type->columns; c++)
-            spyi_text_add(out, "%sspyi_block.%s[%u]", c ? ", " : "", s->names[i], c);
-        spyi_text_add(out, ")");
-    } else if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spyi_block.%s)" : "%sspyi_block.%s",
-                      leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
+    if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, out);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;

@@ -65,6 +65,11 @@ SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type
            spyi_scalar_size(type->scalar) == 8;
 }
 
+SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    return (leaf->traits & SPYI_TRAIT_VALUE) && spyi_is_long_vector(s, leaf->element);
+}
+
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
     return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }

@@ -24,20 +24,21 @@ static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) 
     return NULL;
 }
 
-static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
-    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    if (family && family->typed)
+        leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
     bool good =
         family && leaf->element &&
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    const spyi_rules *rules = spyi_types_rules(types);
+    const spyi_rules *rules = spyi_types_rules(fitting->types);
     if (!good || (family->texels && !rules->typed_buffers) || (family->one && !rules->by_address))
         return false;
     leaf->binds = !rules->by_address;
@@ -108,20 +109,46 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_value_kind spyi_buffer_kind = { "buffer",           NULL,
-                                                  spyi_buffer_bind,   spyi_kind_own_field,
-                                                  spyi_kind_own_load, spyi_buffer_check };
-
-SPYI_FN bool spyi_is_typed_buffer(const char *base) {
+static const char *spyi_buffer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
-    return family && family->texels;
+    (void)rules;
+    return !family ? NULL
+           : family->texels
+               ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+                 "buffers, but for (RW)StructuredBuffer<T>"
+               : "; it takes a tensor";
 }
+
+static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out) {
+    spyi_type_parts parts;
+    (void)types;
+    spyi_split_type(type->name, &parts);
+    if (parts.count) spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_free_parts(&parts);
+}
+
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
+                                                   spyi_kind_own_field, spyi_kind_own_load,
+                                                   spyi_buffer_takes,   spyi_buffer_type_name };
+static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               spyi_buffer_check,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
     return family && family->one;
 }
 
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
-    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void) {
+    return &spyi_buffer_kind;
 }

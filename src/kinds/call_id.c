@@ -1,8 +1,8 @@
 // call_id and thread_id: where the element is in the call.
 #include "kinds/internal.h"
 
-static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_call_id_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     (void)value;
     return spyi_kind_components(leaf->type) > 0;
 }
@@ -17,10 +17,33 @@ static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at
                    at->element);
 }
 
-static const spyi_value_kind spyi_call_id_kind = { "call_id",         NULL, spyi_call_id_bind, NULL,
-                                                   spyi_call_id_load, NULL };
-static const spyi_value_kind spyi_thread_id_kind = { "thread_id",         NULL, spyi_call_id_bind, NULL,
-                                                     spyi_thread_id_load, NULL };
+static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
+                                                    spyi_call_id_load, NULL, NULL };
+static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_call_id_kind = { "call_id", &spyi_call_id_build, &spyi_call_id_run };
+static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL, NULL,
+                                                      spyi_thread_id_load, NULL, NULL };
+static const spyi_kind_run spyi_thread_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                                  SPYI_FIELD_KIND,
+                                                  SPYI_AGAIN_NEVER,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL };
+static const spyi_value_kind spyi_thread_id_kind = { "thread_id", &spyi_thread_id_build,
+                                                     &spyi_thread_id_run };
 
 spy_arg spy_arg_call_id(const char *name) {
     return spyi_custom_arg(name, &spyi_call_id_kind);

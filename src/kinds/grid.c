@@ -29,8 +29,8 @@ static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char
     return true;
 }
 
-static bool spyi_grid_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_grid_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     leaf->field_size = 8u * value->rank;
     leaf->field_align = 4;
     return spyi_kind_components(leaf->type) == value->rank;
@@ -61,8 +61,19 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
-static const spyi_value_kind spyi_grid_kind = { "grid",          spyi_grid_describe, spyi_grid_bind,
-                                                spyi_grid_field, spyi_grid_load,     spyi_grid_pack };
+static const spyi_kind_build spyi_grid_build = { spyi_grid_bind, NULL, spyi_grid_field,
+                                                 spyi_grid_load, NULL, NULL };
+static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             spyi_grid_describe,
+                                             spyi_grid_pack,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL };
+static const spyi_value_kind spyi_grid_kind = { "grid", &spyi_grid_build, &spyi_grid_run };
 
 spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc) {
     spy_arg arg = spyi_custom_arg(name, &spyi_grid_kind);

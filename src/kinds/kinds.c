@@ -29,6 +29,30 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
     spyi_kind_convert(leaf->type, scalar, array, reverse, out);
 }
 
+SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value) {
+    return value->kind == SPY_ARG_CUSTOM && value->custom == leaf->kind;
+}
+
+SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->element;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
+}
+
+SPYI_FN void spyi_kind_in_block(spyi_leaf *leaf) {
+    leaf->field_size = (uint32_t)leaf->element->device_size;
+    leaf->field_align = (uint32_t)leaf->element->device_align;
+}
+
+SPYI_FN void spyi_kind_plain_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", spyi_spell(leaf->element));
+}
+
+SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    if (leaf->splat) spyi_text_add(out, "%s(%s)", spyi_spell(leaf->type), at->field);
+    else spyi_text_add(out, "%s", at->field);
+}
+
 SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%s", leaf->type->name);
 }

@@ -1,13 +1,17 @@
 // What a leaf is, told by the leaf alone.
-#include "kinds/leaf.h"
+#include "kinds/kind.h"
+
+SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind) {
+    leaf->kind = kind;
+    leaf->traits = kind->run->traits;
+}
 
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
-           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
+    return (leaf->traits & SPYI_TRAIT_MEMORY) != 0;
 }
 
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
+    return leaf->reads || leaf->writes;
 }
 
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {

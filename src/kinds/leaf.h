@@ -4,18 +4,6 @@
 
 #include "kinds/value.h"
 
-typedef enum spyi_source {
-    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
-    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
-    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
-    SPYI_SOURCE_TENSOR,   // the argument's tensor
-    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
-    SPYI_SOURCE_NEW,      // a new tensor
-    SPYI_SOURCE_READBACK, // one value that returns to host memory
-    SPYI_SOURCE_KIND,     // what leaf.kind says
-    SPYI_SOURCE_NONE      // an output of a backward call, which is not computed
-} spyi_source;
-
 // What a leaf is to its call: a value, or another leaf's gradient.
 typedef enum spyi_role {
     SPYI_ROLE_VALUE,
@@ -29,7 +17,7 @@ typedef enum spyi_role {
 #define SPYI_WHOLE_STORES 2u
 
 typedef struct spyi_leaf {
-    spyi_source source;
+    uint32_t traits;          // of its kind: SPYI_TRAIT_...; a copy, since every call asks
     uint32_t value;           // index of its value
     char *path;               // "x", "light.color", "_result"
     const spyi_type *type;    // of the variable in the kernel
@@ -41,9 +29,9 @@ typedef struct spyi_leaf {
     uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
     uint32_t consumed;         // trailing dimensions, part of one value
     int64_t consumed_dims[SPY_MAX_RANK];
-    const spyi_value_kind *kind;      // SPYI_SOURCE_KIND; the next four are its own
+    const spyi_value_kind *kind;      // what is there; the next four are its own
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
-    bool reads, writes;               // memory of its tensor, anywhere
+    bool reads, writes;               // anywhere in the memory of a tensor that the function gets itself
     bool untracked;                   // memory that we do not know of
     bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
@@ -59,6 +47,8 @@ typedef struct spyi_leaf {
     const spyi_type *differential; // ... its T.Differential; NULL: it has none
 } spyi_leaf;
 
+// Makes the leaf one of a kind.
+SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether it is a tensor that a kind passes whole.

@@ -1,38 +1,60 @@
-// From a parameter's type to the kind that passes an argument to it.
+// From a parameter's type and an argument to the kind that passes one to the other.
 #include "kinds/internal.h"
 
-SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
-    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
-    if (type->kind != SPYI_TYPE_OTHER || (value->kind != SPY_ARG_TENSOR && !number)) return NULL;
+// The kinds for parameters of types of their own.
+static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
+    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
+    spyi_whole_kind_of,   spyi_view_kind_of,   spyi_buffer_kind_of,
+};
+
+// The kind for parameters of a type, and what they take; NULL: it is no such type.
+static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, const spyi_rules *rules,
+                                                       const char **takes) {
+    const spyi_value_kind *found = NULL;
+    *takes = NULL;
+    if (type->kind != SPYI_TYPE_OTHER) return NULL;
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const spyi_value_kind *kind = spyi_pointer_kind_of(parts.base) ? spyi_pointer_kind_of(parts.base)
-                                  : !value->tensor                 ? NULL
-                                  : spyi_whole_kind_of(parts.base) ? spyi_whole_kind_of(parts.base)
-                                  : spyi_view_kind_of(parts.base)  ? spyi_view_kind_of(parts.base)
-                                                                   : spyi_buffer_kind_of(parts.base);
+    for (size_t i = 0; i < sizeof spyi_parameter_kinds / sizeof spyi_parameter_kinds[0] && !*takes; i++) {
+        found = spyi_parameter_kinds[i]();
+        *takes = found->build->takes(type, parts.base, rules);
+    }
     spyi_free_parts(&parts);
-    return kind;
+    return *takes ? found : NULL;
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
+    const char *takes;
+    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (value->kind != SPY_ARG_TENSOR && !number) return NULL;
+    const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
+    if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
+    return value->tensor || (kind->run->traits & SPYI_TRAIT_ADDRESS) ? kind : NULL;
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type) {
+    return spyi_type_is_unsized(type) ? spyi_unsized_kind_of() : spyi_holder_kind_of();
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
+    switch (value->kind) {
+    case SPY_ARG_TENSOR: return spyi_tensor_kind_of();
+    case SPY_ARG_ARRAY: return spyi_array_kind_of();
+    case SPY_ARG_DATA: return spyi_bytes_kind_of();
+    case SPY_ARG_NEW:
+    case SPY_ARG_RESULT: return spyi_new_kind_of();
+    default: return value->type ? spyi_number_kind_of() : NULL;
+    }
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
+    if (value->kind == SPY_ARG_CUSTOM) return value->custom;
+    const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
+    return kind ? kind : spyi_kind_of_value(value);
 }
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules) {
-    if (type->kind != SPYI_TYPE_OTHER) return NULL;
-    if (spyi_type_is_unsized(type))
-        return "; it takes a struct of tensors, as many as there are to be elements";
-    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
-    spyi_type_parts parts;
-    spyi_split_type(type->name, &parts);
-    const char *takes =
-        spyi_pointer_kind_of(parts.base) ? "; it takes a tensor, or an address as uint64"
-        : spyi_view_kind_of(parts.base)
-            ? rules && rules->tensor_views
-                  ? "; it takes a tensor of exactly these elements, or of their scalars"
-                  : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>"
-        : spyi_is_typed_buffer(parts.base)
-            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
-              "buffers, but for (RW)StructuredBuffer<T>"
-        : spyi_whole_kind_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                                                                            : NULL;
-    spyi_free_parts(&parts);
+    const char *takes;
+    (void)spyi_find_parameter_kind(type, rules, &takes);
     return takes;
 }

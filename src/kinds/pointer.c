@@ -1,10 +1,10 @@
 // Pointers: a parameter T* takes a tensor, or an address as a number.
 #include "kinds/internal.h"
 
-static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_pointer_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_split_type(leaf->type->name, &parts);
-    const spyi_type *element = parts.count ? spyi_type_parse(types, parts.arguments[0]) : NULL;
+    const spyi_type *element = parts.count ? spyi_type_parse(fitting->types, parts.arguments[0]) : NULL;
     bool good = parts.arguments[0] != NULL;
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
@@ -45,10 +45,27 @@ static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_value_kind spyi_pointer_kind = { "pointer",          NULL,
-                                                   spyi_pointer_bind,  spyi_pointer_field,
-                                                   spyi_kind_own_load, spyi_pointer_fill };
+static const char *spyi_pointer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
+    (void)rules;
+    return strcmp(base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64" : NULL;
+}
 
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(const char *base) {
-    return strcmp(base, "Ptr") == 0 ? &spyi_pointer_kind : NULL;
+static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
+                                                    spyi_pointer_field, spyi_kind_own_load,
+                                                    spyi_pointer_takes, NULL };
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_pointer_fill,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
+
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
+    return &spyi_pointer_kind;
 }

@@ -17,8 +17,8 @@ static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const ch
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
 }
 
-static bool spyi_hash_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_hash_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     (void)value;
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
@@ -26,8 +26,8 @@ static bool spyi_hash_bind(spyi_types *types, const spyi_value *value, spyi_leaf
     return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
 }
 
-static bool spyi_random_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_random_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     (void)value;
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
@@ -58,10 +58,32 @@ static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, voi
     return true;
 }
 
-static const spyi_value_kind spyi_hash_kind = { "wang_hash",       spyi_random_describe, spyi_hash_bind,
-                                                spyi_random_field, spyi_hash_load,       spyi_random_pack };
-static const spyi_value_kind spyi_random_kind = { "rand_float",      spyi_random_describe, spyi_random_bind,
-                                                  spyi_random_field, spyi_random_load,     spyi_random_pack };
+static const spyi_kind_build spyi_hash_build = { spyi_hash_bind, NULL, spyi_random_field,
+                                                 spyi_hash_load, NULL, NULL };
+static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             spyi_random_describe,
+                                             spyi_random_pack,
+                                             spyi_kind_same,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL };
+static const spyi_value_kind spyi_hash_kind = { "wang_hash", &spyi_hash_build, &spyi_hash_run };
+static const spyi_kind_build spyi_random_build = { spyi_random_bind, NULL, spyi_random_field,
+                                                   spyi_random_load, NULL, NULL };
+static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               spyi_random_describe,
+                                               spyi_random_pack,
+                                               spyi_kind_same,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_random_kind = { "rand_float", &spyi_random_build, &spyi_random_run };
 
 // Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has it for the GPU.
 static uint32_t spyi_wang_hash(uint32_t seed) {

@@ -12,8 +12,8 @@ static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const cha
     return arg->dims[SPYI_RANGE_COUNT] >= 0;
 }
 
-static bool spyi_range_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    (void)types;
+static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    (void)fitting;
     (void)value;
     leaf->field_size = 8;
     leaf->field_align = 4;
@@ -40,8 +40,19 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     return true;
 }
 
-static const spyi_value_kind spyi_range_kind = { "range",          spyi_range_describe, spyi_range_bind,
-                                                 spyi_range_field, spyi_range_load,     spyi_range_pack };
+static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field,
+                                                  spyi_range_load, NULL, NULL };
+static const spyi_kind_run spyi_range_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_KIND,
+                                              SPYI_AGAIN_NEVER,
+                                              spyi_range_describe,
+                                              spyi_range_pack,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL };
+static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };
 
 spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
     spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);

@@ -1,9 +1,9 @@
 // What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
 #include "kinds/internal.h"
 
-static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
-    (void)types;
+    (void)fitting;
     (void)value;
     return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
            (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
@@ -34,19 +34,30 @@ static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
     spyi_text_add(out, "%s(spy_in_group)", spyi_spell(leaf->type));
 }
 
+static const spyi_kind_build spyi_thread_build = {
+    spyi_system_bind, NULL, NULL, spyi_thread_load, NULL, NULL
+};
+static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL };
+static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL };
+static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL };
+static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+
 static const spyi_value_kind spyi_system_kinds[] = {
-    { "SV_DispatchThreadID", NULL, spyi_system_bind, NULL, spyi_thread_load, NULL },
-    { "SV_GroupID", NULL, spyi_system_bind, NULL, spyi_group_load, NULL },
-    { "SV_GroupThreadID", NULL, spyi_system_bind, NULL, spyi_local_load, NULL },
-    { "SV_GroupIndex", NULL, spyi_system_bind, NULL, spyi_index_load, NULL },
+    { "SV_DispatchThreadID", &spyi_thread_build, &spyi_system_run },
+    { "SV_GroupID", &spyi_group_build, &spyi_system_run },
+    { "SV_GroupThreadID", &spyi_local_build, &spyi_system_run },
+    { "SV_GroupIndex", &spyi_index_build, &spyi_system_run },
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
     return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
-}
-
-SPYI_FN bool spyi_is_system(const spyi_value *value) {
-    for (size_t i = 0; i < sizeof spyi_system_kinds / sizeof spyi_system_kinds[0]; i++)
-        if (value->custom == &spyi_system_kinds[i]) return true;
-    return false;
 }

@@ -14,13 +14,13 @@ typedef struct spyi_view {
     uint32_t dimension_count, padding;
 } spyi_view;
 
-static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_view_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_fit fit;
     spyi_split_type(leaf->type->name, &parts);
     bool diff = strcmp(parts.base, "DiffTensorView") == 0;
-    leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
-    bool good = spyi_types_rules(types)->tensor_views && leaf->element &&
+    leaf->element = spyi_named_type(fitting->types, value->type, parts.count ? parts.arguments[0] : NULL);
+    bool good = spyi_types_rules(fitting->types)->tensor_views && leaf->element &&
                 spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good) return false;
@@ -113,15 +113,29 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
-static const spyi_value_kind spyi_view_kind = { "tensor view",      NULL,
-                                                spyi_view_bind,     spyi_kind_own_field,
-                                                spyi_kind_own_load, spyi_view_fill };
-
-SPYI_FN bool spyi_kind_is_view(const spyi_value_kind *kind) {
-    return kind == &spyi_view_kind;
+static const char *spyi_view_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
+    if (strcmp(base, "TensorView") != 0 && strcmp(base, "DiffTensorView") != 0) return NULL;
+    return rules && rules->tensor_views
+               ? "; it takes a tensor of exactly these elements, or of their scalars"
+               : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>";
 }
 
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
-    bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
-    return known ? &spyi_view_kind : NULL;
+static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
+                                                 spyi_kind_own_field, spyi_kind_own_load,
+                                                 spyi_view_takes,     NULL };
+static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             NULL,
+                                             spyi_view_fill,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL };
+static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
+
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {
+    return &spyi_view_kind;
 }

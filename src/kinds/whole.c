@@ -29,20 +29,21 @@ static const struct spyi_family *spyi_family_of(const char *base) {
     return NULL;
 }
 
-static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+static bool spyi_whole_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_text passed = { NULL, 0, 0 };
     spyi_fit fit;
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_family *family = spyi_family_of(parts.base);
     long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
-    const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
+    const spyi_type *element =
+        family ? spyi_named_type(fitting->types, value->type, parts.arguments[0]) : NULL;
     bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
                 spyi_fit_memory(value->type, element, true, &fit) &&
                 (uint32_t)rank + fit.consumed <= SPY_MAX_RANK;
     if (good) {
         spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
-        leaf->kind_type = spyi_type_other(types, passed.data)->name;
+        leaf->kind_type = spyi_type_other(fitting->types, passed.data)->name;
         leaf->element = element;
         leaf->reads = family->reads;
         leaf->writes = family->writes;
@@ -77,16 +78,8 @@ static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
     spyi_text_add(out, ")");
 }
 
-static const spyi_value_kind spyi_whole_kind = { "whole tensor",  NULL,
-                                                 spyi_whole_bind, spyi_whole_field,
-                                                 spyi_whole_load, spyi_whole_fill };
-
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(const char *base) {
-    return spyi_family_of(base) ? &spyi_whole_kind : NULL;
-}
-
-SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
-                                  spyi_text *out) {
+static void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                 spyi_text *out) {
     spyi_type_parts parts;
     spyi_fit fit;
     spyi_split_type(type->name, &parts);
@@ -98,10 +91,32 @@ SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, cons
         element = value->type;
         fit.consumed = 0;
     }
-    if (family)
-        spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
-                      rank ? rank : (long)value->rank - (long)fit.consumed);
-    else if (spyi_buffer_kind_of(parts.base) && parts.count)
-        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
+    spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
+                  rank ? rank : (long)value->rank - (long)fit.consumed);
     spyi_free_parts(&parts);
+}
+
+static const char *spyi_whole_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
+    (void)rules;
+    return spyi_family_of(base) ? "; it takes a tensor" : NULL;
+}
+
+static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,  NULL,
+                                                  spyi_whole_field, spyi_whole_load,
+                                                  spyi_whole_takes, spyi_whole_type_name };
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_KIND,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_whole_fill,
+                                              NULL,
+                                              NULL,
+                                              spyi_whole_stop_adding,
+                                              NULL,
+                                              NULL };
+static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
+
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
+    return &spyi_whole_kind;
 }

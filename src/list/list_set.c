@@ -1,5 +1,4 @@
 // Changing values of a recorded call: numbers and host data, in the parameters that the list repeats.
-#include "data/fit.h"
 #include "kinds/kinds.h"
 #include "list/list.h"
 
@@ -24,10 +23,14 @@ static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *plac
     return 0;
 }
 
-static size_t spyi_set_size(const spyi_leaf *leaf) {
-    if (leaf->source == SPYI_SOURCE_KIND) return leaf->field_size;
-    if (leaf->source != SPYI_SOURCE_SCALAR) return leaf->type->device_size;
-    return leaf->element->device_size * (leaf->splat ? leaf->type->rows * leaf->type->columns : 1);
+// A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
+static bool spyi_set_fills(const spyi_set_place *place) {
+    return place->leaf->splat && place->index == UINT32_MAX;
+}
+
+static size_t spyi_set_size(const spyi_set_place *place) {
+    const spyi_leaf *leaf = place->leaf;
+    return leaf->field_size * (size_t)(spyi_set_fills(place) ? leaf->type->rows * leaf->type->columns : 1);
 }
 
 // Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
@@ -51,11 +54,7 @@ static bool spyi_set_is_value(const spyi_leaf *leaf) {
 
 static bool spyi_set_is_constant(const spyi_leaf *leaf) {
     if (!spyi_set_is_value(leaf) || leaf->out) return false;
-    if (leaf->source == SPYI_SOURCE_KIND)
-        return leaf->field_size && !leaf->batch_rank && !spyi_leaf_is_whole(leaf) && !leaf->untracked &&
-               leaf->kind != spyi_kind_of_unsized();
-    return leaf->source == SPYI_SOURCE_SCALAR || leaf->source == SPYI_SOURCE_BYTES ||
-           leaf->source == SPYI_SOURCE_INLINE;
+    return leaf->kind->run->match && !leaf->batch_rank;
 }
 
 static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_list_call *call,
@@ -74,10 +73,7 @@ static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_li
 static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
     for (uint32_t i = 0; i < b->param_count; i++) {
         const spyi_node *node = &b->nodes[i];
-        spyi_value value;
-        memset(&value, 0, sizeof value);
-        if (node->leaf >= 0) value.custom = b->leaves[node->leaf].kind;
-        if (node->leaf >= 0 && spyi_is_system(&value)) continue;
+        if (node->leaf >= 0 && (b->leaves[node->leaf].traits & SPYI_TRAIT_SYSTEM)) continue;
         if (position-- == 0) return node->name;
     }
     return NULL;
@@ -86,37 +82,14 @@ static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
 // >>checking a value
 
 static spy_status spyi_set_mismatch(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    const char *expected = leaf->type->display;
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
     spyi_text_add(error, "'%s': expected ", leaf->path);
-    if (leaf->source == SPYI_SOURCE_KIND) spyi_text_add(error, "%s", leaf->kind->name);
-    else if (leaf->source == SPYI_SOURCE_SCALAR) spyi_text_add(error, "a number for %s", expected);
-    else if (leaf->source == SPYI_SOURCE_BYTES)
-        spyi_text_add(error, "%zu bytes of host data for %s", leaf->type->host_size, expected);
-    else spyi_text_add(error, "a host array for %s", expected);
+    if (leaf->kind->run->expected) leaf->kind->run->expected(leaf, error);
+    else spyi_text_add(error, "%s", leaf->kind->name);
     spyi_text_add(error, ", as it was recorded, got %s", spyi_text_str(&got));
     spyi_text_free(&got);
     return SPY_ERROR_TYPE_MISMATCH;
-}
-
-// Whether the value is of the kind that was recorded, and of a type that the parameter takes.
-static bool spyi_set_fits(const spyi_leaf *leaf, const spyi_value *v) {
-    spyi_fit fit;
-    if (v->direction != SPY_DIRECTION_DEFAULT) return false;
-    switch (leaf->source) {
-    case SPYI_SOURCE_SCALAR:
-        return v->kind >= SPY_ARG_BOOL && v->kind <= SPY_ARG_FLOAT &&
-               spyi_fit_host(v->type, leaf->element, false, &fit) && !fit.consumed;
-    case SPYI_SOURCE_BYTES: return v->kind == SPY_ARG_DATA && v->size == leaf->type->host_size;
-    case SPYI_SOURCE_INLINE:
-        if (v->kind != SPY_ARG_ARRAY || !spyi_fit_host(v->type, leaf->type, false, &fit)) return false;
-        if (fit.consumed != v->rank) return false;
-        for (uint32_t d = 0; d < fit.consumed; d++)
-            if (v->dims[d] != fit.dims[d]) return false;
-        return true;
-    default: return v->kind == SPY_ARG_CUSTOM && v->custom == leaf->kind;
-    }
 }
 
 // Finds what the value is for, and packs it into the list's scratch.
@@ -138,8 +111,11 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
             path);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    if (!spyi_set_fits(place->leaf, v)) return spyi_set_mismatch(place->leaf, v, error);
-    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
+    if (v->direction != SPY_DIRECTION_DEFAULT || !place->leaf->kind->run->match(place->leaf, v))
+        return spyi_set_mismatch(place->leaf, v, error);
+    spyi_leaf leaf = *place->leaf;
+    leaf.splat = spyi_set_fills(place);
+    return spyi_pack_leaf(&leaf, v, list->scratch, error);
 }
 
 // >>changing
@@ -147,7 +123,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
         size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
-        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place->leaf));
+        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place));
     }
 }
 

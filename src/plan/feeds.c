@@ -46,7 +46,7 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
         return SPY_OK;
     }
     const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
-    size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
+    size_t size = leaf->splat ? leaf->type->device_size : leaf->field_size;
     feed->offset += found->element * leaf->field_size;
     if (feed->offset + size > uniform->size && found->part) {
         spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
@@ -80,9 +80,8 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             status = SPY_ERROR_UNSUPPORTED;
         } else if (f->measuring) {
             const spyi_input *elements = found.input + 1;
-            if (leaf->kind == spyi_kind_of_unsized() && elements->slot >= 0)
-                f->elements[elements->slot] =
-                    f->values->items[leaf->value].child_count * spyi_unsized_stride(leaf->type);
+            if (leaf->kind->run->elements && elements->slot >= 0)
+                f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
             spyi_text name = { NULL, 0, 0 };
             spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));

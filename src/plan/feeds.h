@@ -3,14 +3,11 @@
 #define SPYI_PLAN_FEEDS_H
 
 #include "emit/emit.h"
+#include "kinds/kinds.h"
 
 // pack_leaf.c
-// One value in the device's layout: numbers, host data, whole tensors.
+// One value in the device's layout, in a field of the parameter's own type; out is NULL where it is bound.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg,
-                              uint8_t *out); // false: it does not fit
-SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
-SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // input_path.c
 // A path's place among the inputs of a kernel or module.

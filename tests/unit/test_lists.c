@@ -42,6 +42,7 @@ void *realloc(void *memory, size_t size) {
 static const char source[] = "float f(float x) { return x + 1; }\n"
                              "float g(float x, float y) { return x + y; }\n"
                              "float mat(float4x4 m, float4x4 n, float x) { return m[0][0] + n[0][0] + x; }\n"
+                             "float between(float3 v, float b, float x) { return v.x * b + x; }\n"
                              "void poke(uint* p, uint x) { p[0] = x; }\n"
                              "struct Odd { float a; uint8_t b; }\n";
 
@@ -281,6 +282,26 @@ static void test_set(void **state) {
     REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(list, 1, missing), "got NULL");
     REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(NULL, 1, SPY_NO_ARGS), "spy_list_set");
     REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set((spy_command_list *)(void *)x, 1, SPY_NO_ARGS), "spy_list_set");
+    close_bench(&t);
+}
+
+// One number for a whole vector is one number in the list, too: what stands behind it stays.
+static void test_set_one_for_all(void **state) {
+    (void)state;
+    bench t;
+    open_plain(&t);
+    spy_tensor *x = floats(&t, 10), *out = floats(&t, 10);
+    spy_function *between = fn(&t, "between");
+    spy_command_list *list = list_of(&t);
+    good(&t, spy_list_call(list, between, SPY_ARGS(spy_arg_f32("v", 1), spy_arg_f32("b", 2), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    good(&t, spy_list_finish(list));
+    good(&t, spy_list_set(list, 0, SPY_ARGS(spy_arg_f32("v", 5))));
+    good(&t, spy_list_submit(list));
+    good(&t, spy_call(between, SPY_ARGS(spy_arg_f32("v", 5), spy_arg_f32("b", 2), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    const spyi_null_op *set = op_at(&t, op_count(&t) - 2), *call = op_at(&t, op_count(&t) - 1);
+    assert_int_equal(set->kind, SPYI_NULL_DISPATCH);
+    assert_int_equal(set->block_size, call->block_size);
+    assert_memory_equal(set->block, call->block, call->block_size);
     close_bench(&t);
 }
 
@@ -990,7 +1011,7 @@ int main(void) {
         cmocka_unit_test(test_no_allocations),    cmocka_unit_test(test_lifetimes), cmocka_unit_test(test_labels),
         cmocka_unit_test(test_timestamps),        cmocka_unit_test(test_callback), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_failures),          cmocka_unit_test(test_host_memory), cmocka_unit_test(test_indirect),
-        cmocka_unit_test(test_append_to),         cmocka_unit_test(test_untracked), cmocka_unit_test(test_set),
+        cmocka_unit_test(test_append_to),         cmocka_unit_test(test_untracked), cmocka_unit_test(test_set), cmocka_unit_test(test_set_one_for_all),
     };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

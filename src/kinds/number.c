@@ -1,0 +1,107 @@
+// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number.
+#include "data/scalars.h"
+#include "kinds/internal.h"
+
+static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    spyi_fit fit;
+    if (leaf->out) {
+        if (type->kind != SPYI_TYPE_SCALAR ||
+            type->scalar != value->type->scalar) { // enums are their integers
+            spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
+            return false;
+        }
+        spyi_kind_return(leaf);
+        return true;
+    }
+    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(fitting->types, type->scalar) : type;
+    if (!spyi_fit_host(value->type, scalar, false, &fit) || fit.consumed) return false;
+    leaf->element = scalar;
+    spyi_kind_in_block(leaf);
+    fitting->cost += fit.cost + (leaf->splat ? 20 : 0);
+    return true;
+}
+
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    spy_dtype from = arg->dtype, to = leaf->element->scalar;
+    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
+        float f;
+        double d;
+        switch (to) {
+        case SPY_FLOAT32:
+            f = (float)arg->value.f;
+            memcpy(out, &f, sizeof f);
+            return true;
+        case SPY_FLOAT64:
+            d = arg->value.f;
+            memcpy(out, &d, sizeof d);
+            return true;
+        case SPY_INT32:
+        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        default: break;
+        }
+    }
+    uint8_t host[8];
+    // The union holds 64 bits of the number's own family.
+    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
+                     : arg->kind == SPY_ARG_INT ? SPY_INT64
+                                                : SPY_UINT64;
+    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
+    spyi_type_to_device(leaf->element, out, host, 1);
+    return true;
+}
+
+SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    spyi_text_add(error, "expected %s, got %s that does not fit", leaf->type->display, v->type->display);
+    const spy_arg *arg = v->arg;
+    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+}
+
+SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    spyi_text_add(error, "'%s': ", leaf->path);
+    spyi_kind_misfit(leaf, v, error);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+// For a whole vector or matrix: into each of its numbers.
+static bool spyi_number_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    size_t count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    uint8_t *out = (uint8_t *)field;
+    for (size_t i = 0; i < count; i++, out += leaf->element->device_size) {
+        if (spyi_pack_scalar(leaf, value->arg, out)) continue;
+        spyi_kind_misfit(leaf, value, error);
+        return false;
+    }
+    return true;
+}
+
+static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
+    spyi_fit fit;
+    return value->kind >= SPY_ARG_BOOL && value->kind <= SPY_ARG_FLOAT &&
+           spyi_fit_host(value->type, leaf->element, false, &fit) && !fit.consumed;
+}
+
+static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "a number for %s", leaf->type->display);
+}
+
+static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,
+                                                   spyi_kind_plain_load, NULL, NULL };
+static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_NUMBER,
+                                               SPYI_AGAIN_NUMBER,
+                                               NULL,
+                                               spyi_number_pack,
+                                               spyi_number_match,
+                                               spyi_number_expected,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_number_kind = { "number", &spyi_number_build, &spyi_number_run };
+
+SPYI_FN const spyi_value_kind *spyi_number_kind_of(void) {
+    return &spyi_number_kind;
+}
