@@ -25058,15 +25058,14 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 // The tables of a kind: what bind and emit ask of an argument (build), and what plan, call and list ask at each call (run).
 // Each kind is a file of this room. The build table has the compiler's types, the run table has layouts alone.
 
-// What is true of each leaf of a kind.
+// What is true of each leaf of a kind. Those with "..." lie in memory, too.
 enum {
-    SPYI_TRAIT_VALUE = 1 << 0, // the function gets a value of the parameter's own type, and not what holds it
-    SPYI_TRAIT_MEMORY = 1 << 1,  // ... which the kernel loads or stores in device memory
-    SPYI_TRAIT_TENSOR = 1 << 2,  // ... of the argument's own tensor: other arguments may lie there, too
-    SPYI_TRAIT_TRACKED = 1 << 3, // ... from which barriers are made
-    SPYI_TRAIT_ONE_PLACE =
-        1 << 4, // ... of one value, which returns to host memory: each call that has one waits
-    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... of a new tensor of the call's shape, which becomes the caller's
+    SPYI_TRAIT_VALUE = 1 << 0,          // the function gets a value of the parameter's own type
+    SPYI_TRAIT_MEMORY = 1 << 1,         // the kernel loads or stores it in device memory
+    SPYI_TRAIT_TENSOR = 1 << 2,         // ... of the argument's own tensor: other arguments may lie there
+    SPYI_TRAIT_TRACKED = 1 << 3,        // ... from which barriers are made
+    SPYI_TRAIT_ONE_PLACE = 1 << 4,      // ... of one value, for which each call waits
+    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... of a new tensor of the call's shape, for the caller
     SPYI_TRAIT_SIZED = 1 << 6,          // the argument brings sizes, which the call's shape is made from
     SPYI_TRAIT_REPEATS = 1 << 7,        // a call of the same sizes can repeat the last launch
     SPYI_TRAIT_RETURNS = 1 << 8,        // an output comes back to host memory before the call returns
@@ -26079,18 +26078,26 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     return true;
 }
 
-static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field,
-                                                  spyi_range_load, NULL, NULL };
-static const spyi_kind_run spyi_range_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_KIND,
-                                              SPYI_AGAIN_NEVER,
-                                              spyi_range_describe,
-                                              spyi_range_pack,
-                                              NULL,
-                                              NULL,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_build spyi_range_build = {
+    spyi_range_bind,
+    NULL, // settle: its sizes are known
+    spyi_range_field,
+    spyi_range_load,
+    NULL, // takes: it goes by the argument
+    NULL, // type_name
+};
+static const spyi_kind_run spyi_range_run = {
+    SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+    SPYI_FIELD_KIND,
+    SPYI_AGAIN_NEVER,
+    spyi_range_describe,
+    spyi_range_pack,
+    NULL, // match: its number of elements is the call's
+    NULL, // expected
+    NULL, // stop_adding
+    NULL, // elements
+    NULL, // memory: none
+};
 static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };
 
 spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
