@@ -6,15 +6,14 @@
 #include "data/fit.h"
 #include "kinds/leaf.h"
 
-// What is true of each leaf of a kind.
+// What is true of each leaf of a kind. Those with "..." lie in memory, too.
 enum {
-    SPYI_TRAIT_VALUE = 1 << 0, // the function gets a value of the parameter's own type, and not what holds it
-    SPYI_TRAIT_MEMORY = 1 << 1,  // ... which the kernel loads or stores in device memory
-    SPYI_TRAIT_TENSOR = 1 << 2,  // ... of the argument's own tensor: other arguments may lie there, too
-    SPYI_TRAIT_TRACKED = 1 << 3, // ... from which barriers are made
-    SPYI_TRAIT_ONE_PLACE =
-        1 << 4, // ... of one value, which returns to host memory: each call that has one waits
-    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... of a new tensor of the call's shape, which becomes the caller's
+    SPYI_TRAIT_VALUE = 1 << 0,          // the function gets a value of the parameter's own type
+    SPYI_TRAIT_MEMORY = 1 << 1,         // the kernel loads or stores it in device memory
+    SPYI_TRAIT_TENSOR = 1 << 2,         // ... of the argument's own tensor: other arguments may lie there
+    SPYI_TRAIT_TRACKED = 1 << 3,        // ... from which barriers are made
+    SPYI_TRAIT_ONE_PLACE = 1 << 4,      // ... of one value, for which each call waits
+    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... of a new tensor of the call's shape, for the caller
     SPYI_TRAIT_SIZED = 1 << 6,          // the argument brings sizes, which the call's shape is made from
     SPYI_TRAIT_REPEATS = 1 << 7,        // a call of the same sizes can repeat the last launch
     SPYI_TRAIT_RETURNS = 1 << 8,        // an output comes back to host memory before the call returns

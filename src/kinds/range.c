@@ -40,18 +40,26 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     return true;
 }
 
-static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field,
-                                                  spyi_range_load, NULL, NULL };
-static const spyi_kind_run spyi_range_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_KIND,
-                                              SPYI_AGAIN_NEVER,
-                                              spyi_range_describe,
-                                              spyi_range_pack,
-                                              NULL,
-                                              NULL,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_build spyi_range_build = {
+    spyi_range_bind,
+    NULL, // settle: its sizes are known
+    spyi_range_field,
+    spyi_range_load,
+    NULL, // takes: it goes by the argument
+    NULL, // type_name
+};
+static const spyi_kind_run spyi_range_run = {
+    SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+    SPYI_FIELD_KIND,
+    SPYI_AGAIN_NEVER,
+    spyi_range_describe,
+    spyi_range_pack,
+    NULL, // match: its number of elements is the call's
+    NULL, // expected
+    NULL, // stop_adding
+    NULL, // elements
+    NULL, // memory: none
+};
 static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };
 
 spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
