@@ -28923,10 +28923,12 @@ typedef struct spyi_emitted {
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
-                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// The kernel is for devices of `profile`.
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
+                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
+                             spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
@@ -28949,7 +28951,8 @@ SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
-    const spyi_rules *rules;
+    const spyi_profile *profile;
+    const spyi_rules *rules; // of its target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -30810,7 +30813,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "spyi_called" : spelling);
-    out->block_by_address = out->block_size > function->object.device->base->limits.profile.max_block_bytes;
+    out->block_by_address = out->block_size > s->profile->max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->rules->block_is_global)
@@ -30843,8 +30846,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
     // slangpy_atomic.slang: the device adds floats by itself.
-    if (s->bound->names_library &&
-        (function->object.device->base->limits.profile.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+    if (s->bound->names_library && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
@@ -30865,8 +30867,9 @@ static bool spyi_call_prints(const spy_function *function, const spyi_bound *bou
            (prelude && strstr(prelude, "print"));
 }
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
-                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
+                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
+                             spyi_text *error) {
     spy_device *device = function->object.device;
     spyi_emit_state s;
     memset(&s, 0, sizeof s);
@@ -30874,14 +30877,15 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
-    s.rules = spyi_rules_of(device->base->limits.profile.target);
+    s.profile = profile;
+    s.rules = spyi_rules_of(profile->target);
     s.out = out;
-    s.max_groups = spyi_most_rows(&device->base->limits.profile);
+    s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(bound, &device->base->limits.profile, key->team ? 1 : key->rank);
+    out->group_size = spyi_group_size(bound, profile, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
@@ -30955,12 +30959,11 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
-    const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
-    bool arrays = spyi_rules_of(limits->profile.target)->entry_arrays;
+    bool arrays = spyi_rules_of(profile->target)->entry_arrays;
     for (uint32_t i = 0; !arrays && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
@@ -30972,7 +30975,7 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
         status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
-    uint32_t most = limits->profile.max_block_bytes;
+    uint32_t most = profile->max_block_bytes;
     if (status == SPY_OK && out->block_size > most) {
         spyi_text_add(error,
                       "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
@@ -32325,7 +32328,9 @@ static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_k
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     variant->key = *key;
-    if (!plan->bound.shader) return spyi_emit(plan->function, &plan->bound, key, &variant->emitted, error);
+    const spyi_profile *profile = &plan->function->object.device->base->limits.profile;
+    if (!plan->bound.shader)
+        return spyi_emit(plan->function, profile, &plan->bound, key, &variant->emitted, error);
     return spyi_shader_text(plan, &variant->emitted, error);
 }
 
@@ -32334,7 +32339,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
                                     const spyi_inputs *inputs, const spyi_values *values, spyi_text *error) {
     spy_status status = SPY_OK;
     if (plan->bound.shader)
-        status = spyi_emit_entry(plan->function, &plan->bound, entry, &variant->emitted, error);
+        status = spyi_emit_entry(&plan->function->object.device->base->limits.profile, &plan->bound, entry,
+                                 &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
     if (status != SPY_OK) return status;
@@ -35230,7 +35236,8 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     spyi_shape_text(&collapsed, out);
     spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
     spyi_emitted emitted;
-    if (spyi_emit(plan->function, &plan->bound, &launch->key, &emitted, out) == SPY_OK) {
+    if (spyi_emit(plan->function, &plan->function->object.device->base->limits.profile, &plan->bound,
+                  &launch->key, &emitted, out) == SPY_OK) {
         spyi_text_add(out, "%s", spyi_text_str(&emitted.text));
         spyi_emitted_free(&emitted);
     }
