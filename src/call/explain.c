@@ -23,7 +23,8 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     spyi_shape_text(&collapsed, out);
     spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
     spyi_emitted emitted;
-    if (spyi_emit(plan->function, &plan->bound, &launch->key, &emitted, out) == SPY_OK) {
+    if (spyi_emit(plan->function, &plan->function->object.device->base->limits.profile, &plan->bound,
+                  &launch->key, &emitted, out) == SPY_OK) {
         spyi_text_add(out, "%s", spyi_text_str(&emitted.text));
         spyi_emitted_free(&emitted);
     }

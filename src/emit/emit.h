@@ -96,10 +96,12 @@ typedef struct spyi_emitted {
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
-                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// The kernel is for devices of `profile`.
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
+                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
+                             spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);

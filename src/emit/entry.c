@@ -40,12 +40,11 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
-    const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
-    bool arrays = spyi_rules_of(limits->profile.target)->entry_arrays;
+    bool arrays = spyi_rules_of(profile->target)->entry_arrays;
     for (uint32_t i = 0; !arrays && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
@@ -57,7 +56,7 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
         status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
-    uint32_t most = limits->profile.max_block_bytes;
+    uint32_t most = profile->max_block_bytes;
     if (status == SPY_OK && out->block_size > most) {
         spyi_text_add(error,
                       "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",

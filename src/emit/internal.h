@@ -8,7 +8,8 @@
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
-    const spyi_rules *rules;
+    const spyi_profile *profile;
+    const spyi_rules *rules; // of its target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;

@@ -107,7 +107,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "spyi_called" : spelling);
-    out->block_by_address = out->block_size > function->object.device->base->limits.profile.max_block_bytes;
+    out->block_by_address = out->block_size > s->profile->max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->rules->block_is_global)
@@ -140,8 +140,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
     // slangpy_atomic.slang: the device adds floats by itself.
-    if (s->bound->names_library &&
-        (function->object.device->base->limits.profile.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+    if (s->bound->names_library && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
@@ -162,8 +161,9 @@ static bool spyi_call_prints(const spy_function *function, const spyi_bound *bou
            (prelude && strstr(prelude, "print"));
 }
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
-                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
+                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
+                             spyi_text *error) {
     spy_device *device = function->object.device;
     spyi_emit_state s;
     memset(&s, 0, sizeof s);
@@ -171,14 +171,15 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
-    s.rules = spyi_rules_of(device->base->limits.profile.target);
+    s.profile = profile;
+    s.rules = spyi_rules_of(profile->target);
     s.out = out;
-    s.max_groups = spyi_most_rows(&device->base->limits.profile);
+    s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(bound, &device->base->limits.profile, key->team ? 1 : key->rank);
+    out->group_size = spyi_group_size(bound, profile, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);

@@ -78,7 +78,9 @@ static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_k
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     variant->key = *key;
-    if (!plan->bound.shader) return spyi_emit(plan->function, &plan->bound, key, &variant->emitted, error);
+    const spyi_profile *profile = &plan->function->object.device->base->limits.profile;
+    if (!plan->bound.shader)
+        return spyi_emit(plan->function, profile, &plan->bound, key, &variant->emitted, error);
     return spyi_shader_text(plan, &variant->emitted, error);
 }
 
@@ -87,7 +89,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
                                     const spyi_inputs *inputs, const spyi_values *values, spyi_text *error) {
     spy_status status = SPY_OK;
     if (plan->bound.shader)
-        status = spyi_emit_entry(plan->function, &plan->bound, entry, &variant->emitted, error);
+        status = spyi_emit_entry(&plan->function->object.device->base->limits.profile, &plan->bound, entry,
+                                 &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
     if (status != SPY_OK) return status;

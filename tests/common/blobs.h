@@ -30,7 +30,8 @@ static struct {
 
 static void blobs_key(const spyi_profile *profile, const spyi_kernel_desc *desc, uint64_t key[2]) {
     for (int i = 0; i < 2; i++) {
-        uint64_t sizes[4] = { desc->group_size, desc->prelude_size, desc->block_size, desc->block_by_address };
+        uint64_t sizes[] = { desc->group_size,       desc->prelude_size, desc->block_size,
+                             desc->block_by_address, desc->param_count,  desc->uniform_count };
         uint64_t h = spyi_hash(desc->code, desc->code_size, i ? 0x9e3779b97f4a7c15u : 1);
         h = spyi_hash(profile, sizeof *profile, h);
         h = spyi_hash(sizes, sizeof sizes, h);
