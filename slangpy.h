@@ -25309,15 +25309,14 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 // The tables of a kind: what bind and emit ask of an argument (build), and what plan, call and list ask at each call (run).
 // Each kind is a file of this room. The build table has the compiler's types, the run table has layouts alone.
 
-// What is true of each leaf of a kind.
+// What is true of each leaf of a kind. Those with "..." lie in memory, too.
 enum {
-    SPYI_TRAIT_VALUE = 1 << 0, // the function gets a value of the parameter's own type, and not what holds it
-    SPYI_TRAIT_MEMORY = 1 << 1,  // ... which the kernel loads or stores in device memory
-    SPYI_TRAIT_TENSOR = 1 << 2,  // ... of the argument's own tensor: other arguments may lie there, too
-    SPYI_TRAIT_TRACKED = 1 << 3, // ... from which barriers are made
-    SPYI_TRAIT_ONE_PLACE =
-        1 << 4, // ... of one value, which returns to host memory: each call that has one waits
-    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... of a new tensor of the call's shape, which becomes the caller's
+    SPYI_TRAIT_VALUE = 1 << 0,          // the function gets a value of the parameter's own type
+    SPYI_TRAIT_MEMORY = 1 << 1,         // the kernel loads or stores it in device memory
+    SPYI_TRAIT_TENSOR = 1 << 2,         // ... of the argument's own tensor: other arguments may lie there
+    SPYI_TRAIT_TRACKED = 1 << 3,        // ... from which barriers are made
+    SPYI_TRAIT_ONE_PLACE = 1 << 4,      // ... of one value, for which each call waits
+    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... of a new tensor of the call's shape, for the caller
     SPYI_TRAIT_SIZED = 1 << 6,          // the argument brings sizes, which the call's shape is made from
     SPYI_TRAIT_REPEATS = 1 << 7,        // a call of the same sizes can repeat the last launch
     SPYI_TRAIT_RETURNS = 1 << 8,        // an output comes back to host memory before the call returns
@@ -26330,18 +26329,26 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     return true;
 }
 
-static const spyi_kind_build spyi_range_build = { spyi_range_bind, NULL, spyi_range_field,
-                                                  spyi_range_load, NULL, NULL };
-static const spyi_kind_run spyi_range_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_KIND,
-                                              SPYI_AGAIN_NEVER,
-                                              spyi_range_describe,
-                                              spyi_range_pack,
-                                              NULL,
-                                              NULL,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_build spyi_range_build = {
+    spyi_range_bind,
+    NULL, // settle: its sizes are known
+    spyi_range_field,
+    spyi_range_load,
+    NULL, // takes: it goes by the argument
+    NULL, // type_name
+};
+static const spyi_kind_run spyi_range_run = {
+    SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+    SPYI_FIELD_KIND,
+    SPYI_AGAIN_NEVER,
+    spyi_range_describe,
+    spyi_range_pack,
+    NULL, // match: its number of elements is the call's
+    NULL, // expected
+    NULL, // stop_adding
+    NULL, // elements
+    NULL, // memory: none
+};
 static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };
 
 spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
@@ -29710,10 +29717,12 @@ typedef struct spyi_emitted {
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
-                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// The kernel is for devices of `profile`.
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
+                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
+                             spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
@@ -29736,7 +29745,8 @@ SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
-    const spyi_rules *rules;
+    const spyi_profile *profile;
+    const spyi_rules *rules; // of its target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -31599,7 +31609,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "spyi_called" : spelling);
-    out->block_by_address = out->block_size > function->object.device->base->limits.profile.max_block_bytes;
+    out->block_by_address = out->block_size > s->profile->max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->rules->block_is_global)
@@ -31632,8 +31642,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
     // slangpy_atomic.slang: the device adds floats by itself.
-    if (s->bound->names_library &&
-        (function->object.device->base->limits.profile.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+    if (s->bound->names_library && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
@@ -31654,8 +31663,9 @@ static bool spyi_call_prints(const spy_function *function, const spyi_bound *bou
            (prelude && strstr(prelude, "print"));
 }
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
-                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
+                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
+                             spyi_text *error) {
     spy_device *device = function->object.device;
     spyi_emit_state s;
     memset(&s, 0, sizeof s);
@@ -31663,14 +31673,15 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
-    s.rules = spyi_rules_of(device->base->limits.profile.target);
+    s.profile = profile;
+    s.rules = spyi_rules_of(profile->target);
     s.out = out;
-    s.max_groups = spyi_most_rows(&device->base->limits.profile);
+    s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(bound, &device->base->limits.profile, key->team ? 1 : key->rank);
+    out->group_size = spyi_group_size(bound, profile, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
@@ -31740,12 +31751,11 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
-    const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
-    bool arrays = spyi_rules_of(limits->profile.target)->entry_arrays;
+    bool arrays = spyi_rules_of(profile->target)->entry_arrays;
     for (uint32_t i = 0; !arrays && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
@@ -31757,7 +31767,7 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
     }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
         status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
-    uint32_t most = limits->profile.max_block_bytes;
+    uint32_t most = profile->max_block_bytes;
     if (status == SPY_OK && out->block_size > most) {
         spyi_text_add(error,
                       "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
@@ -33076,7 +33086,9 @@ static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_k
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     variant->key = *key;
-    if (!plan->bound.shader) return spyi_emit(plan->function, &plan->bound, key, &variant->emitted, error);
+    const spyi_profile *profile = &plan->function->object.device->base->limits.profile;
+    if (!plan->bound.shader)
+        return spyi_emit(plan->function, profile, &plan->bound, key, &variant->emitted, error);
     return spyi_shader_text(plan, &variant->emitted, error);
 }
 
@@ -33085,7 +33097,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
                                     const spyi_inputs *inputs, const spyi_values *values, spyi_text *error) {
     spy_status status = SPY_OK;
     if (plan->bound.shader)
-        status = spyi_emit_entry(plan->function, &plan->bound, entry, &variant->emitted, error);
+        status = spyi_emit_entry(&plan->function->object.device->base->limits.profile, &plan->bound, entry,
+                                 &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
     if (status != SPY_OK) return status;
@@ -35131,8 +35144,7 @@ static void spyi_again_address(const spyi_launch *launch, const spyi_again_arg *
     if (a->offset != SPYI_NOWHERE) memcpy(launch->block + a->offset, &address, 8);
 }
 
-static void spyi_again_use(const spyi_launch *launch, const spyi_again_arg *a, spyi_use *use) {
-    const spyi_launch_leaf *at = &launch->leaves[a->leaf];
+static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_arg *a, spyi_use *use) {
     use->storage = at->storage;
     use->begin = at->begin;
     use->end = at->end;
@@ -35141,39 +35153,42 @@ static void spyi_again_use(const spyi_launch *launch, const spyi_again_arg *a, s
     use->counts = false;
 }
 
-// Puts one argument's value into the block, or its tensor into the launch and among the uses.
-static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const spyi_again_arg *a,
-                            const spy_arg *arg, uint64_t grid, spyi_use *uses, uint32_t *use_count) {
-    const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
-    spyi_launch_leaf *at = &launch->leaves[a->leaf];
-    uint8_t *out = launch->block + a->offset;
-    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-        arg->map_count || !spyi_again_named(arg, a->name))
-        return false;
+// Puts the value of an argument that is no tensor into the block.
+static bool spyi_again_value(const spyi_leaf *leaf, uint8_t *block, const spyi_again_arg *a,
+                             const spy_arg *arg) {
     switch ((spyi_again_op)a->op) {
-    case SPYI_AGAIN_TENSOR: {
-        const spy_tensor *t = arg->value.tensor;
-        if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
-            t->object.device != plan->function->object.device)
-            return false;
-        if (t->serial != at->serial) { // else even its address stands in the block
-            if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
-            spyi_launch_leaf_take(at, t);
-            spyi_again_address(launch, a);
-        }
-        spyi_again_use(launch, a, &uses[(*use_count)++]);
-        return true;
-    }
     case SPYI_AGAIN_NUMBER:
         return (uint8_t)arg->dtype == a->dtype &&
-               (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, out));
+               (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, block + a->offset));
     case SPYI_AGAIN_ARRAY:
         if ((uint8_t)arg->dtype != a->dtype || arg->count != leaf->consumed || !arg->value.data) return false;
         for (uint32_t d = 0; d < leaf->consumed; d++)
             if (arg->dims[d] != leaf->consumed_dims[d]) return false;
-        return a->offset == SPYI_NOWHERE || spyi_pack_inline(leaf, arg, out);
+        return a->offset == SPYI_NOWHERE || spyi_pack_inline(leaf, arg, block + a->offset);
     default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
     }
+}
+
+// Puts one argument's value into the block, or its tensor into the launch and among the uses.
+static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const spyi_again_arg *a,
+                            const spy_arg *arg, uint64_t grid, spyi_use *uses, uint32_t *use_count) {
+    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
+        arg->map_count || !spyi_again_named(arg, a->name))
+        return false;
+    if (a->op != SPYI_AGAIN_TENSOR)
+        return spyi_again_value(&plan->bound.leaves[a->leaf], launch->block, a, arg);
+    const spy_tensor *t = arg->value.tensor;
+    spyi_launch_leaf *at = &launch->leaves[a->leaf];
+    if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
+        t->object.device != plan->function->object.device)
+        return false;
+    if (t->serial != at->serial) { // else even its address stands in the block
+        if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
+        spyi_launch_leaf_take(at, t);
+        spyi_again_address(launch, a);
+    }
+    spyi_again_use(at, a, &uses[(*use_count)++]);
+    return true;
 }
 
 // An output in the same memory as something else must be looked at closely.
@@ -35197,7 +35212,7 @@ static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi
                              &plan->launch->shape, NULL, error, &status);
     if (!*made) return status;
     at->storage = (*made)->storage;
-    spyi_again_use(plan->launch, a, &uses[(*use_count)++]);
+    spyi_again_use(at, a, &uses[(*use_count)++]);
     spyi_again_address(plan->launch, a);
     return SPY_OK;
 }
@@ -35995,7 +36010,8 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     spyi_shape_text(&collapsed, out);
     spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
     spyi_emitted emitted;
-    if (spyi_emit(plan->function, &plan->bound, &launch->key, &emitted, out) == SPY_OK) {
+    if (spyi_emit(plan->function, &plan->function->object.device->base->limits.profile, &plan->bound,
+                  &launch->key, &emitted, out) == SPY_OK) {
         spyi_text_add(out, "%s", spyi_text_str(&emitted.text));
         spyi_emitted_free(&emitted);
     }

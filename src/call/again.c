@@ -117,8 +117,7 @@ static void spyi_again_address(const spyi_launch *launch, const spyi_again_arg *
     if (a->offset != SPYI_NOWHERE) memcpy(launch->block + a->offset, &address, 8);
 }
 
-static void spyi_again_use(const spyi_launch *launch, const spyi_again_arg *a, spyi_use *use) {
-    const spyi_launch_leaf *at = &launch->leaves[a->leaf];
+static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_arg *a, spyi_use *use) {
     use->storage = at->storage;
     use->begin = at->begin;
     use->end = at->end;
@@ -127,39 +126,42 @@ static void spyi_again_use(const spyi_launch *launch, const spyi_again_arg *a, s
     use->counts = false;
 }
 
-// Puts one argument's value into the block, or its tensor into the launch and among the uses.
-static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const spyi_again_arg *a,
-                            const spy_arg *arg, uint64_t grid, spyi_use *uses, uint32_t *use_count) {
-    const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
-    spyi_launch_leaf *at = &launch->leaves[a->leaf];
-    uint8_t *out = launch->block + a->offset;
-    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-        arg->map_count || !spyi_again_named(arg, a->name))
-        return false;
+// Puts the value of an argument that is no tensor into the block.
+static bool spyi_again_value(const spyi_leaf *leaf, uint8_t *block, const spyi_again_arg *a,
+                             const spy_arg *arg) {
     switch ((spyi_again_op)a->op) {
-    case SPYI_AGAIN_TENSOR: {
-        const spy_tensor *t = arg->value.tensor;
-        if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
-            t->object.device != plan->function->object.device)
-            return false;
-        if (t->serial != at->serial) { // else even its address stands in the block
-            if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
-            spyi_launch_leaf_take(at, t);
-            spyi_again_address(launch, a);
-        }
-        spyi_again_use(launch, a, &uses[(*use_count)++]);
-        return true;
-    }
     case SPYI_AGAIN_NUMBER:
         return (uint8_t)arg->dtype == a->dtype &&
-               (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, out));
+               (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, block + a->offset));
     case SPYI_AGAIN_ARRAY:
         if ((uint8_t)arg->dtype != a->dtype || arg->count != leaf->consumed || !arg->value.data) return false;
         for (uint32_t d = 0; d < leaf->consumed; d++)
             if (arg->dims[d] != leaf->consumed_dims[d]) return false;
-        return a->offset == SPYI_NOWHERE || spyi_pack_inline(leaf, arg, out);
+        return a->offset == SPYI_NOWHERE || spyi_pack_inline(leaf, arg, block + a->offset);
     default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
     }
+}
+
+// Puts one argument's value into the block, or its tensor into the launch and among the uses.
+static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const spyi_again_arg *a,
+                            const spy_arg *arg, uint64_t grid, spyi_use *uses, uint32_t *use_count) {
+    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
+        arg->map_count || !spyi_again_named(arg, a->name))
+        return false;
+    if (a->op != SPYI_AGAIN_TENSOR)
+        return spyi_again_value(&plan->bound.leaves[a->leaf], launch->block, a, arg);
+    const spy_tensor *t = arg->value.tensor;
+    spyi_launch_leaf *at = &launch->leaves[a->leaf];
+    if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
+        t->object.device != plan->function->object.device)
+        return false;
+    if (t->serial != at->serial) { // else even its address stands in the block
+        if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
+        spyi_launch_leaf_take(at, t);
+        spyi_again_address(launch, a);
+    }
+    spyi_again_use(at, a, &uses[(*use_count)++]);
+    return true;
 }
 
 // An output in the same memory as something else must be looked at closely.
@@ -183,7 +185,7 @@ static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi
                              &plan->launch->shape, NULL, error, &status);
     if (!*made) return status;
     at->storage = (*made)->storage;
-    spyi_again_use(plan->launch, a, &uses[(*use_count)++]);
+    spyi_again_use(at, a, &uses[(*use_count)++]);
     spyi_again_address(plan->launch, a);
     return SPY_OK;
 }
