@@ -407,8 +407,8 @@ static void test_timestamps(void **state) {
     OK(spy_list_finish(list));
     OK(spy_list_timestamp(other));
     OK(spy_list_finish(other));
-    uint64_t before = 0, begin, host_ns;
-    for (int round = 0; round < 4; round++) {
+    uint64_t before = 0, begin, host_ns, shorter = UINT64_MAX, longer = UINT64_MAX;
+    for (int round = 0; round < 8; round++) {
         OK(spy_wait(gpu_device));
         double from = seconds();
         OK(spy_list_submit(list));
@@ -419,10 +419,12 @@ static void test_timestamps(void **state) {
         assert_memory_equal(t, again, sizeof t);
         OK(spy_list_read_timestamps(other, &begin, 1));
         assert_true(before <= t[0] && t[0] < t[1] && t[1] < t[2] && t[2] <= t[3] && t[3] <= begin);
-        assert_true(t[2] - t[1] > t[1] - t[0]); // 20,000 times the work
+        if (t[1] - t[0] < shorter) shorter = t[1] - t[0];
+        if (t[2] - t[1] < longer) longer = t[2] - t[1];
         assert_true(t[3] - t[0] <= host_ns);
         before = begin;
     }
+    assert_true(longer > shorter); // 20,000 times the work; other programs may have had the GPU in some rounds
     // The GPU's clock beside the host's: the same 30 ms on both.
     spy_calibration early, late;
     const struct timespec pause = { 0, 30000000 };
@@ -432,7 +434,7 @@ static void test_timestamps(void **state) {
     double gpu_ms = (double)(late.gpu_ns - early.gpu_ns) * 1e-6, host_ms = (double)(late.host_ns - early.host_ns) * 1e-6;
     assert_true(early.gpu_ns >= before && host_ms >= 30 && gpu_ms > 0.5 * host_ms && gpu_ms < 2 * host_ms);
     print_message("%.3f ms on the host's clock, %.3f ms on the GPU's\n", host_ms, gpu_ms);
-    print_message("period %g ns; short call %llu ns, long call %llu ns\n", info.timestamp_period_ns, (unsigned long long)(t[1] - t[0]), (unsigned long long)(t[2] - t[1]));
+    print_message("period %g ns; short call %llu ns, long call %llu ns\n", info.timestamp_period_ns, (unsigned long long)shorter, (unsigned long long)longer);
     close_device();
 }
 
