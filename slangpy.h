@@ -4177,10 +4177,12 @@ static const char *const spyi_slang_print[] = {
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
 #define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SPYI_NOINLINE __attribute__((noinline)) // beside a hot path, whose registers it would take
 #define SPYI_THREAD_LOCAL __thread
 #else
 #define SPYI_PRINTF(text, first)
 #define SPYI_LIKELY(x) (x)
+#define SPYI_NOINLINE __declspec(noinline)
 #define SPYI_THREAD_LOCAL __declspec(thread)
 #endif
 
@@ -25341,6 +25343,7 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_NUMBER,
     SPYI_AGAIN_ARRAY, // from host memory into the block
     SPYI_AGAIN_TENSOR,
+    SPYI_AGAIN_UNUSED, // a tensor that is only there
     SPYI_AGAIN_NEW // makes a tensor
 } spyi_again_op;
 
@@ -25932,7 +25935,7 @@ static const spyi_kind_build spyi_unused_build = {
 };
 static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
                                                SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
+                                               SPYI_AGAIN_UNUSED,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -27348,6 +27351,10 @@ SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_va
                                       spyi_text *error);
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
+// Which gradients a tensor has, as calls that look at them tell apart; never 0.
+SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor);
+// Whether a call looks at its tensors' gradients: they are values then, too.
+SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN void spyi_values_free(spyi_values *values);
@@ -27374,6 +27381,8 @@ typedef struct spyi_kept_options {
     bool given;
 } spyi_kept_options;
 
+// Options that say nothing.
+SPYI_FN bool spyi_options_are_plain(const spy_call_options *options);
 // Checks options and appends to the key what kernels depend on; copies them for a plan.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
                                          spyi_text *error);
@@ -27781,6 +27790,15 @@ static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
     return false;
 }
 
+SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor) {
+    return (uint8_t)((tensor->grads[0] ? 1 : 0) | (tensor->grads[1] ? 2 : 0) |
+                     (tensor->grads[0] == tensor->grads[1] ? 4 : 0));
+}
+
+SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values) {
+    return spyi_mode_of(values) != SPY_CALL_DEFAULT || function->overloads.takes_pairs;
+}
+
 // Gradients of tensors become values too, behind all others, when the call is about them.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
     uint32_t end = values->count + values->global_count;
@@ -27790,8 +27808,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
             return SPY_ERROR_SHAPE_MISMATCH;
         const spy_tensor *tensor = values->items[i].tensor;
         if (!tensor) continue;
-        uint8_t have = (uint8_t)((tensor->grads[0] ? 1 : 0) | (tensor->grads[1] ? 2 : 0) |
-                                 (tensor->grads[0] == tensor->grads[1] ? 4 : 0));
+        uint8_t have = spyi_gradients_of(tensor);
         if (!spyi_key_bytes(values, &have, 1)) return SPY_ERROR_OUT_OF_MEMORY;
         for (int g = 0; g < 2; g++) {
             spy_tensor *grad = tensor->grads[g];
@@ -27880,7 +27897,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
-    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs))
+    if (status == SPY_OK && spyi_looks_at_gradients(function, values))
         status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
@@ -27941,6 +27958,11 @@ static const char *spyi_check_options(const spy_call_options *o) {
     return NULL;
 }
 
+SPYI_FN bool spyi_options_are_plain(const spy_call_options *options) {
+    static spy_call_options none; // never written
+    return !options || memcmp(options, &none, sizeof none) == 0;
+}
+
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
     const char *problem = spyi_check_options(o);
     if (problem) {
@@ -27973,8 +27995,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank,
             mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
-           spyi_key_bytes(values, &mode, 1) &&
-           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, &mode, 1) && spyi_key_bytes(values, &group_rank, 1) &&
+           spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
@@ -27985,8 +28007,9 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
                                      spyi_text *error) {
     const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
     if (!type || type->kind != SPYI_TYPE_SCALAR) {
-        spyi_text_add(error, type ? "its options: constant '%s' is no number, bool or half in the module"
-                                  : "its options: the module has no extern static const '%s'",
+        spyi_text_add(error,
+                      type ? "its options: constant '%s' is no number, bool or half in the module"
+                           : "its options: the module has no extern static const '%s'",
                       c->name);
         return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
     }
@@ -28037,7 +28060,8 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
     if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
     bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
     spyi_text_free(&prelude);
-    if (o->conformance_count) options->conformances = (char **)spyi_calloc(o->conformance_count, sizeof(char *));
+    if (o->conformance_count)
+        options->conformances = (char **)spyi_calloc(o->conformance_count, sizeof(char *));
     good = good && (options->conformances || !o->conformance_count);
     for (size_t i = 0; i < o->conformance_count && good; i++) {
         options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
@@ -31898,6 +31922,7 @@ typedef struct spyi_launch {
     // What the last call with this launch ran, when a call that differs in base addresses and numbers alone may run it again;
     // NULL: nothing is kept here.
     spyi_variant *repeatable;
+    bool several;             // ... and further ones, which `again` has
     struct spyi_again *again; // how a call's arguments repeat it, in one block of memory; NULL: not learnt
 } spyi_launch;
 
@@ -31943,6 +31968,8 @@ struct spyi_plan {
     spyi_bound bound;
     spyi_launch *launch;                    // the running call's, or the last one's: one of the next ones
     spyi_launch *launches[SPYI_GEOMETRIES]; // by use, the last one first; behind the last one made: NULL
+    spy_call_options
+        *repeated_options; // what calls that repeat one of them say, besides arguments; NULL: nothing
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -32547,6 +32574,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
         free(plan->launches[i]->again);
         free(plan->launches[i]);
     }
+    free(plan->repeated_options);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -33325,6 +33353,8 @@ SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint
 // Whether the call repeats one of the plan's launches but for base addresses and numbers. It is plan->launch then, with the
 // call's base addresses.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
+// Whether no output lies in the memory of another argument.
+SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values);
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
 // The same of one tensor; and notes where it lies.
 SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
@@ -33402,11 +33432,12 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
                             uint64_t *gpu_time_ns, spyi_text *error);
 
 // again.c
-// The call, if it repeats the plan's last one; false: nothing was done. Neither allocates, but for a new result.
+// The call, if it repeats one of the plan's launches; false: nothing was done. The options are the plan's. Neither allocates,
+// but for a new result.
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
-SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 // The call, if it repeats one of the function's last few plans.
-SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
+                              spy_status *status, spyi_text *error);
 
 // call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
@@ -33471,6 +33502,71 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
 // Fills plan->launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
                                    const spyi_variant *variant, bool repeats, spyi_text *error);
+
+// >>call/again.h --------------------------------------------------------------------------------------------
+
+// How a call repeats one that its plan made before: what must be as it was, and what changes in the launch's blocks.
+
+// One argument, or the gradient of one: what must be as it was, and what its value becomes.
+typedef struct spyi_again_item {
+    const char *name;      // "": by position
+    const spyi_type *type; // of a tensor's elements
+    uint8_t kind, direction, dtype, rank;
+    uint8_t op;        // spyi_again_op
+    uint8_t gradients; // of a tensor: spyi_gradients_of() it; 0: the call does not look at them
+    bool in, out;      // what the call does with its memory
+    uint16_t leaf;     // of the plan
+    uint32_t place_count;
+    uint8_t **places;  // in the blocks of the dispatches: where its value or address stands
+    uint8_t of, which; // of a gradient: the argument whose tensor has it, and which of the two it is
+} spyi_again_item;
+
+// One of several dispatches that a call makes.
+typedef struct spyi_again_step {
+    const spyi_variant *variant;
+    uint8_t *block;
+    uint32_t groups[3];
+    uint64_t leaves;       // a bit for each whose memory it reads or writes
+    uint64_t sums_bytes;   // that it leaves, or takes from the step before; 0: neither
+    bool finishes;         // it takes them
+    uint32_t sum, sum_end; // of spyi_again.sums
+} spyi_again_step;
+
+// Where in a dispatch's block the address of a leaf's sums stands.
+typedef struct spyi_again_sum {
+    uint32_t offset;
+    uint64_t at; // bytes from the start of the call's sums
+} spyi_again_sum;
+
+// In one block of memory.
+typedef struct spyi_again {
+    const spyi_variant *variant; // of the first dispatch
+    uint64_t grid;               // spyi_launch_grid() of the device
+    spyi_again_item *items;      // the arguments, and then the gradients of their tensors
+    spyi_again_step *steps;      // NULL: one, of the launch's own block and groups
+    spyi_again_sum *sums;
+    const spyi_again_item *fresh; // of a new tensor; NULL: none is made
+    uint32_t count, item_count, step_count;
+    uint64_t sums_bytes; // of the largest step
+} spyi_again;
+
+// again_learn.c
+// Learns how the call that has just been made, of one dispatch, is repeated.
+SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
+
+// What a call of several dispatches was, noted while each of them is in the launch.
+typedef struct spyi_again_notes {
+    spyi_again_step steps[2 * SPYI_MOST_PASSES];
+    uint32_t count;
+    spyi_text blocks; // one behind the other
+    bool fail;        // it cannot be repeated
+    uint64_t reach[SPYI_MOST_MEMORY_LEAVES];
+} spyi_again_notes;
+
+SPYI_FN void spyi_again_begin(spyi_again_notes *notes, const spyi_run_state *s);
+SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, const spyi_variant *variant);
+// Learns from the notes, if all went well, and frees them. Whether the launch can be repeated.
+SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, spy_status status);
 
 // >>call/prepare.h ------------------------------------------------------------------------------------------
 
@@ -34389,7 +34485,7 @@ static bool spyi_bytes_meet(const spy_tensor *a, const spy_tensor *b) {
     return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
 }
 
-static bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
+SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
@@ -34403,7 +34499,7 @@ static bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
 
 static bool spyi_one_repeats(const spyi_launch *launch, const spyi_bound *b, const spyi_values *values,
                              uint64_t grid) {
-    if (!launch->repeatable) return false;
+    if (!launch->repeatable || launch->several) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spy_tensor *t = spyi_leaf_tensor(b, values, i);
         const spyi_launch_leaf *at = &launch->leaves[i];
@@ -34857,6 +34953,8 @@ SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, b
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
     spyi_launch *launch = s->launch;
     spy_status status = SPY_OK;
+    spyi_again_notes notes;
+    spyi_again_begin(&notes, s);
     do {
         if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
         for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
@@ -34864,10 +34962,12 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
         spyi_place_readback(s);
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
+        if (status == SPY_OK) spyi_again_note(&notes, s, variant);
         timed = false; // the first one begins
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
+    launch->several = spyi_again_end(&notes, s, status);
     return status;
 }
 
@@ -34894,6 +34994,8 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         launch->block = block;
+        free(launch->again); // which knows the places in the old one
+        launch->again = NULL;
         launch->block_capacity = e->block_size;
     }
     spy_status status = spyi_pack_block(s->plan, s->values, variant, repeats, error);
@@ -34948,8 +35050,9 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     return spyi_variant_get(plan, s->values, s->sink != NULL, variant, &s->left, error);
 }
 
-// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
-static bool spyi_is_repeatable(const spyi_bound *b) {
+// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call; and where
+// an output shares memory, the kernel may be one for that.
+static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
     if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
@@ -34957,7 +35060,7 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
                          !spyi_leaf_is_whole(leaf) && leaf->batch_rank;
         if (!(leaf->traits & SPYI_TRAIT_REPEATS) || own_sizes) return false;
     }
-    return true;
+    return spyi_outputs_apart(b, values);
 }
 
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
@@ -34978,6 +35081,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
+    s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
     while (!repeats && plan->bound.mode != SPY_CALL_BACKWARD && status == SPY_OK) {
@@ -35018,112 +35122,238 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && !several && (repeats || spyi_is_repeatable(s.bound)))
+    if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
     return status;
+}
+
+// >>call/again_learn.c --------------------------------------------------------------------------------------
+
+// How a call is repeated: learnt from one that has been made, with its arguments, its plan and its launch.
+
+// Options that say nothing of any one call, and point to nothing.
+static bool spyi_simple_options(const spy_call_options *o) {
+    return !o || (!o->prelude && !o->constants.count && !o->globals.count && !o->write_globals &&
+                  !o->conformance_count && !o->thread_count.rank && !o->append_to);
+}
+
+static bool spyi_simple_plan(const spyi_plan *plan, const spyi_values *values) {
+    return !values->threads && !values->global_count && !plan->bound.sizes &&
+           spyi_simple_options(values->options);
+}
+
+static bool spyi_simple_variant(const spyi_variant *variant) {
+    if (variant->feeds.count || variant->emitted.prints || variant->emitted.binding_count) return false;
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        uint8_t op = variant->emitted.packs[p].op;
+        if (op == SPYI_PACK_BYTES || op == SPYI_PACK_KIND) return false;
+    }
+    return true;
+}
+
+// The argument whose tensor has the gradient; values->count: none.
+static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient, uint8_t *which) {
+    uint32_t i = 0;
+    for (; i < values->count; i++) {
+        *which = values->items[i].grads[1] == gradient;
+        if (values->items[i].grads[*which] == gradient) break;
+    }
+    return i;
+}
+
+// What feeds the leaf, among the items; false: it cannot be taken over.
+static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, uint32_t leaf,
+                            spyi_again *again) {
+    const spyi_leaf *l = &plan->bound.leaves[leaf];
+    const spyi_value *v = &values->items[l->value];
+    uint8_t op = l->kind->run->again_op, which = 0;
+    bool gradient = l->value >= values->count;
+    uint32_t owner = gradient ? spyi_gradient_owner(values, l->value, &which) : 0;
+    bool tensor = op == SPYI_AGAIN_TENSOR || op == SPYI_AGAIN_UNUSED;
+    if (op == SPYI_AGAIN_NEVER || v->child_count || v->cast || v->map_count || v->whole || l->untracked ||
+        (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
+        return false;
+    spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
+    if (a->name) return false; // one argument, one leaf
+    a->name = gradient || !v->name ? "" : v->name;
+    a->type = v->type;
+    a->kind = v->kind;
+    a->direction = v->direction;
+    a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
+    a->rank = v->rank;
+    a->op = op;
+    a->in = l->in;
+    a->out = l->out;
+    a->leaf = (uint16_t)leaf;
+    a->of = (uint8_t)owner;
+    a->which = which;
+    if (!gradient && v->tensor && spyi_looks_at_gradients(plan->function, values))
+        a->gradients = spyi_gradients_of(v->tensor);
+    return true;
+}
+
+// Adds the places of an item's value in a dispatch's block.
+static void spyi_again_places(spyi_again_item *a, const spyi_variant *variant, uint8_t *block) {
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        const spyi_pack *pack = &variant->emitted.packs[p];
+        if (pack->leaf != a->leaf || pack->op < SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS) continue;
+        a->places[a->place_count++] = block + pack->offset;
+    }
+}
+
+static void spyi_again_sums(spyi_again *again, const spyi_launch *launch, spyi_again_step *step,
+                            uint32_t *count) {
+    const spyi_emitted *e = &step->variant->emitted;
+    step->sum = *count;
+    for (uint32_t p = 0; p < e->pack_count; p++) {
+        if (e->packs[p].op != SPYI_PACK_SUMS) continue;
+        again->sums[*count].offset = e->packs[p].offset;
+        again->sums[(*count)++].at = launch->leaves[e->packs[p].leaf].sums_offset;
+    }
+    step->sum_end = *count;
+    if (step->sums_bytes > again->sums_bytes) again->sums_bytes = step->sums_bytes;
+}
+
+static const char *spyi_again_keep(char **at, const void *from, size_t size) {
+    char *kept = *at;
+    *at += spyi_align(size, 8);
+    return size ? (const char *)memcpy(kept, from, size) : kept;
+}
+
+// The plan's options are those of all calls that repeat it.
+static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
+    if (plan->repeated_options || spyi_options_are_plain(options)) return true;
+    plan->repeated_options = (spy_call_options *)spyi_malloc(sizeof *options);
+    if (plan->repeated_options) *plan->repeated_options = *options;
+    return plan->repeated_options != NULL;
+}
+
+// In one block of memory; NULL: out of it, or the call cannot be repeated in this way.
+static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_again_step *steps, uint32_t step_count) {
+    uint32_t items = values->count + values->grad_count, packs = 0;
+    size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
+                  step_count * spyi_align(sizeof *steps, 8);
+    for (uint32_t i = 0; i < values->count; i++)
+        size += values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0;
+    for (uint32_t i = 0; i < step_count; i++) {
+        packs += steps[i].variant->emitted.pack_count;
+        size += spyi_align(steps[i].variant->emitted.block_size + 64, 8);
+    }
+    size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
+    spyi_again *again = (spyi_again *)spyi_calloc(1, size);
+    if (!again) return NULL; // the long way needs none
+    char *at = (char *)again + spyi_align(sizeof *again, 8);
+    again->items = (spyi_again_item *)(void *)at;
+    at += items * spyi_align(sizeof *again->items, 8);
+    again->steps = (spyi_again_step *)(void *)at;
+    at += step_count * spyi_align(sizeof *steps, 8);
+    uint8_t **places = (uint8_t **)(void *)at;
+    at += packs * sizeof *places;
+    again->sums = (spyi_again_sum *)(void *)at;
+    at += packs * sizeof *again->sums;
+    again->count = again->item_count = values->count;
+    again->step_count = step_count;
+    again->variant = steps[0].variant;
+    again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
+    uint32_t fresh = 0, taken = 0, sums = 0; // fresh: new tensors, of which one is made
+    for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
+        fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
+        taken += plan->bound.leaves[i].value < values->count;
+        if (fresh <= 1 && spyi_again_leaf(plan, values, i, again)) continue;
+        free(again);
+        return NULL;
+    }
+    if (taken != values->count) { // some argument has no leaf, or several
+        free(again);
+        return NULL;
+    }
+    for (uint32_t k = 0; k < step_count; k++) {
+        again->steps[k] = steps[k];
+        if (step_count == 1) continue; // its block is the launch's
+        again->steps[k].block = (uint8_t *)at;
+        (void)spyi_again_keep(&at, steps[k].block, steps[k].variant->emitted.block_size);
+        at += 64; // host values may be copied with their padding
+        spyi_again_sums(again, plan->launch, &again->steps[k], &sums);
+    }
+    for (uint32_t i = 0; i < again->item_count; i++) {
+        spyi_again_item *a = &again->items[i];
+        if (a->op == SPYI_AGAIN_NEW) again->fresh = a;
+        a->places = places;
+        for (uint32_t k = 0; k < step_count; k++)
+            spyi_again_places(a, steps[k].variant,
+                              step_count == 1 ? plan->launch->block : again->steps[k].block);
+        places += a->place_count;
+        if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
+    }
+    return again;
+}
+
+SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant) {
+    spyi_launch *launch = plan->launch;
+    spyi_again_step step;
+    if (launch->again && launch->again->variant == variant && !launch->again->steps) return;
+    if (!spyi_simple_plan(plan, values) || !spyi_simple_variant(variant)) return;
+    memset(&step, 0, sizeof step);
+    step.variant = variant;
+    free(launch->again);
+    launch->again = spyi_again_options(plan, values->options) ? spyi_again_new(plan, values, &step, 1) : NULL;
+    if (launch->again) launch->again->steps = NULL;
+}
+
+// >>calls of several dispatches
+
+SPYI_FN void spyi_again_begin(spyi_again_notes *notes, const spyi_run_state *s) {
+    memset(notes, 0, offsetof(spyi_again_notes, reach));
+    notes->fail =
+        s->sink || !spyi_simple_plan(s->plan, s->values) || !spyi_outputs_apart(s->bound, s->values);
+    if (!notes->fail) memset(notes->reach, 0, s->bound->leaf_count * sizeof *notes->reach);
+}
+
+SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, const spyi_variant *variant) {
+    const spyi_launch *launch = s->launch;
+    if (notes->fail || !spyi_simple_variant(variant) || launch->key.bindings) {
+        notes->fail = true;
+        return;
+    }
+    spyi_again_step *step = &notes->steps[notes->count++];
+    memset(step, 0, sizeof *step);
+    step->variant = variant;
+    memcpy(step->groups, launch->groups, sizeof step->groups);
+    step->sums_bytes = launch->leaves_sums ? launch->sums_bytes : 0;
+    step->finishes = launch->finishes;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (launch->leaves[i].reach > notes->reach[i]) notes->reach[i] = launch->leaves[i].reach;
+        if ((s->bound->leaves[i].traits & SPYI_TRAIT_TRACKED) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED))
+            step->leaves |= (uint64_t)1 << i;
+    }
+    spyi_text_add_n(&notes->blocks, (const char *)launch->block, variant->emitted.block_size);
+}
+
+SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, spy_status status) {
+    spyi_launch *launch = s->launch;
+    size_t at = 0;
+    for (uint32_t i = 0; i < notes->count; i++) {
+        notes->steps[i].block = notes->blocks.data ? (uint8_t *)notes->blocks.data + at : NULL;
+        at += notes->steps[i].variant->emitted.block_size;
+    }
+    bool good = status == SPY_OK && !notes->fail && notes->blocks.size == at &&
+                spyi_again_options(s->plan, s->values->options);
+    if (good) {
+        free(launch->again);
+        launch->again = spyi_again_new(s->plan, s->values, notes->steps, notes->count);
+        good = launch->again != NULL;
+    }
+    for (uint32_t i = 0; i < s->bound->leaf_count && good; i++) launch->leaves[i].reach = notes->reach[i];
+    spyi_text_free(&notes->blocks);
+    return good;
 }
 
 // >>call/again.c --------------------------------------------------------------------------------------------
 
 // A call that repeats its plan's last one but for storages and numbers, from the arguments straight to the dispatch: nothing
 // is described, signed or looked up. Whatever is not as it was goes the long way, which also has the words for what is wrong.
-
-#define SPYI_NOWHERE UINT16_MAX
-
-// One argument: what must be as it was, and what its value becomes.
-typedef struct spyi_again_arg {
-    const char *name;      // "": by position
-    const spyi_type *type; // of a tensor's elements
-    uint8_t kind, direction, dtype;
-    uint8_t op;      // spyi_again_op
-    bool in, out;    // the leaf's
-    uint16_t leaf;   // of the plan
-    uint16_t offset; // in the block; SPYI_NOWHERE: the kernel has no use for it
-} spyi_again_arg;
-
-typedef struct spyi_again {
-    const spyi_variant *variant; // that it is about; NULL: the plan's calls cannot repeat in this way
-    uint64_t grid;               // spyi_launch_grid() of the device
-    spyi_again_arg *args;        // `count`, in this block of memory, and then their names
-    uint32_t count;
-} spyi_again;
-
-// >>learning
-
-static bool spyi_plain_plan(const spyi_plan *plan, const spyi_values *values) {
-    const spyi_options *o = &plan->bound.options;
-    return !values->threads && !values->global_count && !values->grad_count && !plan->bound.sizes &&
-           plan->bound.leaf_count == values->count && !o->prelude && !o->conformance_count &&
-           !o->threads[0] && !o->group.rank && !o->count_rank && o->mode == SPY_CALL_DEFAULT;
-}
-
-// Which argument feeds the leaf, and where it goes in the block; false: it does not do.
-static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, const spyi_variant *variant,
-                            uint32_t leaf, spyi_again_arg *args) {
-    const spyi_leaf *l = &plan->bound.leaves[leaf];
-    const spyi_value *v = &values->items[l->value];
-    spyi_again_arg *a = &args[l->value];
-    uint8_t op = l->kind->run->again_op;
-    if (op == SPYI_AGAIN_NEVER || v->cast || v->map_count || v->whole || l->untracked || a->name)
-        return false;
-    a->name = v->name ? v->name : "";
-    a->type = v->type;
-    a->kind = v->kind;
-    a->direction = v->direction;
-    a->dtype = (uint8_t)v->arg->dtype;
-    a->op = op;
-    a->in = l->in;
-    a->out = l->out;
-    a->leaf = (uint16_t)leaf;
-    a->offset = SPYI_NOWHERE;
-    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
-        const spyi_pack *pack = &variant->emitted.packs[p];
-        if (pack->leaf != leaf || pack->op < SPYI_PACK_ADDRESS) continue;
-        bool known =
-            pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SCALAR || pack->op == SPYI_PACK_INLINE;
-        if (!known || a->offset != SPYI_NOWHERE || pack->offset >= SPYI_NOWHERE) return false;
-        a->offset = (uint16_t)pack->offset;
-    }
-    return true;
-}
-
-SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant) {
-    spyi_launch *launch = plan->launch;
-    if (launch->again && launch->again->variant == variant) return;
-    if (!spyi_plain_plan(plan, values) || variant->feeds.count || variant->emitted.prints ||
-        variant->emitted.binding_count)
-        return;
-    free(launch->again);
-    launch->again = NULL;
-    size_t size = sizeof *launch->again + values->count * sizeof *launch->again->args, names = 0;
-    for (uint32_t i = 0; i < values->count; i++)
-        names += values->items[i].name ? strlen(values->items[i].name) + 1 : 0;
-    spyi_again *again = (spyi_again *)spyi_calloc(1, size + names);
-    if (!again) return; // the long way needs none
-    again->args = (spyi_again_arg *)(again + 1);
-    again->count = values->count;
-    again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
-    uint32_t fresh = 0; // new tensors: one is made
-    for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
-        fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
-        if (fresh <= 1 && spyi_again_leaf(plan, values, variant, i, again->args)) continue;
-        free(again);
-        return;
-    }
-    char *at = (char *)again + size;
-    for (uint32_t i = 0; i < again->count; i++) {
-        size_t length = strlen(again->args[i].name);
-        if (length == 0) {
-            again->args[i].name = "";
-            continue;
-        }
-        again->args[i].name = (const char *)memcpy(at, again->args[i].name, length + 1);
-        at += length + 1;
-    }
-    again->variant = variant;
-    launch->again = again;
-}
 
 // >>repeating
 
@@ -35137,14 +35367,13 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
     return false;
 }
 
-// The launch's leaf of an argument: its address into the block, and what the call does with its memory.
-static void spyi_again_address(const spyi_launch *launch, const spyi_again_arg *a) {
-    const spyi_launch_leaf *at = &launch->leaves[a->leaf];
+// The launch's leaf of an item: its address into the blocks, and what the call does with its memory.
+static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
     uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
-    if (a->offset != SPYI_NOWHERE) memcpy(launch->block + a->offset, &address, 8);
+    for (uint32_t p = 0; p < a->place_count; p++) memcpy(a->places[p], &address, 8);
 }
 
-static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_arg *a, spyi_use *use) {
+static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_item *a, spyi_use *use) {
     use->storage = at->storage;
     use->begin = at->begin;
     use->end = at->end;
@@ -35153,42 +35382,53 @@ static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_arg *a, 
     use->counts = false;
 }
 
-// Puts the value of an argument that is no tensor into the block.
-static bool spyi_again_value(const spyi_leaf *leaf, uint8_t *block, const spyi_again_arg *a,
-                             const spy_arg *arg) {
-    switch ((spyi_again_op)a->op) {
-    case SPYI_AGAIN_NUMBER:
-        return (uint8_t)arg->dtype == a->dtype &&
-               (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, block + a->offset));
-    case SPYI_AGAIN_ARRAY:
-        if ((uint8_t)arg->dtype != a->dtype || arg->count != leaf->consumed || !arg->value.data) return false;
-        for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (arg->dims[d] != leaf->consumed_dims[d]) return false;
-        return a->offset == SPYI_NOWHERE || spyi_pack_inline(leaf, arg, block + a->offset);
-    default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
-    }
+static bool spyi_again_number(const spyi_leaf *leaf, const spyi_again_item *a, const spy_arg *arg) {
+    if ((uint8_t)arg->dtype != a->dtype) return false;
+    for (uint32_t p = 0; p < a->place_count; p++)
+        if (!spyi_pack_scalar(leaf, arg, a->places[p])) return false;
+    return true;
 }
 
-// Puts one argument's value into the block, or its tensor into the launch and among the uses.
-static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const spyi_again_arg *a,
-                            const spy_arg *arg, uint64_t grid, spyi_use *uses, uint32_t *use_count) {
-    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-        arg->map_count || !spyi_again_named(arg, a->name))
-        return false;
-    if (a->op != SPYI_AGAIN_TENSOR)
-        return spyi_again_value(&plan->bound.leaves[a->leaf], launch->block, a, arg);
-    const spy_tensor *t = arg->value.tensor;
-    spyi_launch_leaf *at = &launch->leaves[a->leaf];
-    if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
-        t->object.device != plan->function->object.device)
-        return false;
-    if (t->serial != at->serial) { // else even its address stands in the block
-        if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
-        spyi_launch_leaf_take(at, t);
-        spyi_again_address(launch, a);
-    }
-    spyi_again_use(at, a, &uses[(*use_count)++]);
+static bool spyi_again_array(const spyi_leaf *leaf, const spyi_again_item *a, const spy_arg *arg) {
+    if ((uint8_t)arg->dtype != a->dtype || arg->count != leaf->consumed || !arg->value.data) return false;
+    for (uint32_t d = 0; d < leaf->consumed; d++)
+        if (arg->dims[d] != leaf->consumed_dims[d]) return false;
+    for (uint32_t p = 0; p < a->place_count; p++)
+        if (!spyi_pack_inline(leaf, arg, a->places[p])) return false;
     return true;
+}
+
+static inline bool spyi_again_is_tensor(const spy_device *device, const spyi_again_item *a,
+                                        const spy_tensor *t) {
+    return t && t->object.kind == (uint32_t)SPYI_KIND_TENSOR && t->object.device == device &&
+           (!a->gradients || a->gradients == spyi_gradients_of(t));
+}
+
+// Puts a tensor into the launch, its address into the blocks, and what is done with it among the uses.
+static inline bool spyi_again_tensor(spyi_launch *launch, const spyi_again_item *a, const spy_tensor *t,
+                                     spyi_use *use) {
+    spyi_launch_leaf *at = &launch->leaves[a->leaf];
+    if (t->serial != at->serial) { // else even its address stands in the blocks
+        if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, launch->again->grid)) return false;
+        spyi_launch_leaf_take(at, t);
+        spyi_again_address(at, a);
+    }
+    spyi_again_use(at, a, use);
+    return true;
+}
+
+// Takes an argument over that is no tensor, or a tensor whose memory the call has no use for.
+static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, const spy_arg *arg) {
+    const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
+    const spy_tensor *t = arg->value.tensor;
+    switch ((spyi_again_op)a->op) {
+    case SPYI_AGAIN_NUMBER: return spyi_again_number(leaf, a, arg);
+    case SPYI_AGAIN_ARRAY: return spyi_again_array(leaf, a, arg);
+    case SPYI_AGAIN_UNUSED:
+        return spyi_again_is_tensor(plan->function->object.device, a, t) && t->type == a->type &&
+               t->shape.rank == a->rank;
+    default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
+    }
 }
 
 // An output in the same memory as something else must be looked at closely.
@@ -35204,8 +35444,8 @@ static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
 }
 
 // A new tensor for the result.
-static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi_use *uses,
-                                  uint32_t *use_count, spy_tensor **made, spyi_text *error) {
+static SPYI_NOINLINE spy_status spyi_again_make(spyi_plan *plan, const spyi_again_item *a, spyi_use *uses,
+                                                uint32_t *use_count, spy_tensor **made, spyi_text *error) {
     spy_status status = SPY_OK;
     spyi_launch_leaf *at = &plan->launch->leaves[a->leaf];
     *made = spyi_tensor_make(plan->function->object.device, plan->bound.leaves[a->leaf].element,
@@ -35213,61 +35453,120 @@ static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi
     if (!*made) return status;
     at->storage = (*made)->storage;
     spyi_again_use(at, a, &uses[(*use_count)++]);
-    spyi_again_address(plan->launch, a);
+    spyi_again_address(at, a);
     return SPY_OK;
 }
 
-static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
-                                      spyi_text *error) {
+static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_variant *variant,
+                                             const uint8_t *block, const uint32_t *groups,
+                                             const spyi_use *uses, uint32_t use_count, spyi_text *error) {
     spy_device *device = plan->function->object.device;
-    const spyi_launch *launch = plan->launch;
     spyi_dispatch dispatch;
-    dispatch.kernel = launch->repeatable->kernel;
-    dispatch.block = launch->block;
+    dispatch.kernel = variant->kernel;
+    dispatch.block = block;
     dispatch.bindings = NULL;
     dispatch.uniforms = NULL;
-    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    memcpy(dispatch.groups, groups, sizeof dispatch.groups);
     dispatch.indirect = dispatch.indirect_offset = 0;
     plan->last_submit = device->backend->open_submit(device->gpu);
     dispatch.barrier = spyi_take_uses(device, uses, use_count, false);
     spy_status status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_barrier_done(device, dispatch.barrier, status);
-    if (status == SPY_OK) device->stats.calls++;
     return status;
 }
 
-// Whether a launch does for the arguments, which are then in its block and leaves. Gives their uses, and which one is a new tensor.
-// A launch that does not is left with base addresses of several calls, all of them in its block and leaves alike.
+// One of several dispatches: its own uses, and those of what teams leave.
+static spy_status spyi_again_step_run(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
+                                      spyi_text *error) {
+    const spyi_launch *launch = plan->launch;
+    const spyi_again *again = launch->again;
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < again->item_count; i++) {
+        const spyi_again_item *a = &again->items[i];
+        if (step->leaves >> a->leaf & 1) spyi_again_use(&launch->leaves[a->leaf], a, &uses[count++]);
+    }
+    if (step->sums_bytes) {
+        uses[count].storage = sums;
+        uses[count].begin = 0;
+        uses[count].end = step->sums_bytes;
+        uses[count].reads = step->finishes;
+        uses[count].writes = !step->finishes;
+        uses[count++].counts = false;
+    }
+    for (uint32_t i = step->sum; i < step->sum_end; i++) {
+        uint64_t address = sums->chunk.address + sums->offset + again->sums[i].at;
+        memcpy(step->block + again->sums[i].offset, &address, 8);
+    }
+    return spyi_again_dispatch(plan, step->variant, step->block, step->groups, uses, count, error);
+}
+
+static SPYI_NOINLINE spy_status spyi_again_steps_run(spyi_plan *plan, spyi_text *error) {
+    const spyi_again *again = plan->launch->again;
+    spy_device *device = plan->function->object.device;
+    spy_status status = SPY_OK;
+    spyi_storage *sums = NULL;
+    if (again->sums_bytes) {
+        sums = spyi_pool_take(device, SPYI_MEMORY_DEVICE, again->sums_bytes, "slangpy sums", error, &status);
+        if (!sums) return status;
+    }
+    for (uint32_t i = 0; i < again->step_count && status == SPY_OK; i++)
+        status = spyi_again_step_run(plan, &again->steps[i], sums, error);
+    if (sums) spyi_pool_give(device, sums);
+    return status;
+}
+
+// Whether a launch does for the arguments, which are then in its blocks and leaves. Gives their uses.
+// A launch that does not is left with base addresses of several calls, all of them in its blocks and leaves alike.
 static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_args args, spyi_use *uses,
-                               uint32_t *use_count, uint32_t *fresh) {
+                               uint32_t *use_count) {
     const spyi_again *again = launch->again;
     if (!again || again->variant != launch->repeatable || args.count != again->count) return false;
-    *use_count = 0;
-    for (uint32_t i = 0; i < again->count; i++) {
-        if (!spyi_again_take(plan, launch, &again->args[i], &args.items[i], again->grid, uses, use_count))
+    const spy_device *device = plan->function->object.device;
+    const spyi_again_item *a = again->items, *end = a + again->count;
+    const spy_arg *arg = args.items;
+    spyi_use *use = uses;
+    for (; a < end; a++, arg++) {
+        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
+            arg->map_count || !spyi_again_named(arg, a->name))
             return false;
-        if (again->args[i].op == SPYI_AGAIN_NEW) *fresh = i;
+        if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
+            if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
+                !spyi_again_tensor(launch, a, arg->value.tensor, use++))
+                return false;
+        } else if (!spyi_again_other(plan, a, arg)) {
+            return false;
+        }
     }
+    for (end = again->items + again->item_count; a < end; a++)
+        if (!spyi_again_tensor(launch, a, args.items[a->of].value.tensor->grads[a->which], use++))
+            return false;
+    *use_count = (uint32_t)(use - uses);
     return spyi_again_apart(uses, *use_count);
 }
 
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
-    uint32_t use_count = 0, fresh = UINT32_MAX, g = 0;
+    uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
     while (plan->launches[g] && // a redirect of sizes has no launch
-           !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count, &fresh))
+           !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count))
         if (++g == SPYI_GEOMETRIES) return false;
     if (!plan->launches[g]) return false;
     if (g > 0 || plan->launch != plan->launches[0]) spyi_plan_use_launch(plan, g);
-    const spyi_again *again = plan->launch->again;
+    const spyi_launch *launch = plan->launch;
+    const spyi_again *again = launch->again;
     spy_tensor *made = NULL;
     *status = SPY_OK;
-    if (fresh != UINT32_MAX)
-        *status = spyi_again_make(plan, &again->args[fresh], uses, &use_count, &made, error);
-    if (*status == SPY_OK) *status = spyi_again_dispatch(plan, uses, use_count, error);
+    if (again->fresh) *status = spyi_again_make(plan, again->fresh, uses, &use_count, &made, error);
+    if (*status == SPY_OK)
+        *status = !SPYI_LIKELY(!again->steps) ? spyi_again_steps_run(plan, error)
+                                              : spyi_again_dispatch(plan, again->variant, launch->block,
+                                                                    launch->groups, uses, use_count, error);
+    if (*status == SPY_OK) plan->function->object.device->stats.calls++;
     if (*status == SPY_OK && made) {
-        spyi_give_result(&plan->bound.leaves[again->args[fresh].leaf], &args.items[fresh], made);
+        spyi_give_result(&plan->bound.leaves[again->fresh->leaf], &args.items[again->fresh - again->items],
+                         made);
     } else if (made) {
         spyi_tensor_unlink(made);
         spyi_tensor_free(made);
@@ -35275,11 +35574,19 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
-SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
+// Whether calls of the plan may repeat with these options.
+static bool spyi_options_repeat(const spyi_plan *plan, const spy_call_options *options) {
+    if (!plan->repeated_options) return !options || spyi_options_are_plain(options);
+    return options && memcmp(plan->repeated_options, options, sizeof *options) == 0;
+}
+
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
+                              spy_status *status, spyi_text *error) {
     spy_device *device = function->object.device;
     for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
         spyi_plan *plan = function->recent[i];
-        if (!plan || !spyi_call_again(plan, args, status, error)) continue;
+        if (!plan || !spyi_options_repeat(plan, options) || !spyi_call_again(plan, args, status, error))
+            continue;
         if (i > 0) spyi_make_recent(function, plan);
         spyi_lru_touch(device->cache, plan);
         device->stats.plan_hits++;
@@ -35824,7 +36131,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     }
     bool current =
         prepared->plan && (prepared->running || prepared->queued || !spyi_prepared_outdated(prepared));
-    bool again = current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
+    bool again = current && spyi_call_again(prepared->plan, args, &status, &error);
     while (!again) {
         status = spyi_prepared_run(prepared, args, &error);
         if (status != SPY_ERROR_NOT_READY || error.size || !spyi_prepared_outdated(prepared)) break;
@@ -35872,12 +36179,6 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-// Options that say nothing.
-static bool spyi_options_are_plain(const spy_call_options *options) {
-    static spy_call_options none; // never written
-    return !options || memcmp(options, &none, sizeof none) == 0;
-}
-
 // `sink` can record a call on this device now; else an error text.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
     if (!spyi_as(sink, SPYI_KIND_LIST)) {
@@ -35911,8 +36212,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_plan *plan = NULL;
     spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // a list begins with it
     spy_status status = SPY_OK;
-    if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
-        spyi_cache_again(function, args, &status, &error))
+    if (SPYI_LIKELY(!threads && !timed) && spyi_cache_again(function, args, options, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
     if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
         spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
@@ -35928,8 +36228,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = sink ? spyi_call_record(function, plan, values, sink, &error)
-                      : spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
+        if (sink) status = spyi_call_record(function, plan, values, sink, &error);
+        else if (threads || timed ||
+                 !spyi_call_again(plan, args, &status, &error)) // not one of the recent plans
+            status = spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);

@@ -28,10 +28,12 @@
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
 #define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SPYI_NOINLINE __attribute__((noinline)) // beside a hot path, whose registers it would take
 #define SPYI_THREAD_LOCAL __thread
 #else
 #define SPYI_PRINTF(text, first)
 #define SPYI_LIKELY(x) (x)
+#define SPYI_NOINLINE __declspec(noinline)
 #define SPYI_THREAD_LOCAL __declspec(thread)
 #endif
 

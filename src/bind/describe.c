@@ -259,6 +259,15 @@ static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
     return false;
 }
 
+SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor) {
+    return (uint8_t)((tensor->grads[0] ? 1 : 0) | (tensor->grads[1] ? 2 : 0) |
+                     (tensor->grads[0] == tensor->grads[1] ? 4 : 0));
+}
+
+SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values) {
+    return spyi_mode_of(values) != SPY_CALL_DEFAULT || function->overloads.takes_pairs;
+}
+
 // Gradients of tensors become values too, behind all others, when the call is about them.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
     uint32_t end = values->count + values->global_count;
@@ -268,8 +277,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
             return SPY_ERROR_SHAPE_MISMATCH;
         const spy_tensor *tensor = values->items[i].tensor;
         if (!tensor) continue;
-        uint8_t have = (uint8_t)((tensor->grads[0] ? 1 : 0) | (tensor->grads[1] ? 2 : 0) |
-                                 (tensor->grads[0] == tensor->grads[1] ? 4 : 0));
+        uint8_t have = spyi_gradients_of(tensor);
         if (!spyi_key_bytes(values, &have, 1)) return SPY_ERROR_OUT_OF_MEMORY;
         for (int g = 0; g < 2; g++) {
             spy_tensor *grad = tensor->grads[g];
@@ -358,7 +366,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
-    if (status == SPY_OK && (spyi_mode_of(values) || function->overloads.takes_pairs))
+    if (status == SPY_OK && spyi_looks_at_gradients(function, values))
         status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;

@@ -35,6 +35,10 @@ SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_va
                                       spyi_text *error);
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
+// Which gradients a tensor has, as calls that look at them tell apart; never 0.
+SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor);
+// Whether a call looks at its tensors' gradients: they are values then, too.
+SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN void spyi_values_free(spyi_values *values);

@@ -34,6 +34,11 @@ static const char *spyi_check_options(const spy_call_options *o) {
     return NULL;
 }
 
+SPYI_FN bool spyi_options_are_plain(const spy_call_options *options) {
+    static spy_call_options none; // never written
+    return !options || memcmp(options, &none, sizeof none) == 0;
+}
+
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
     const char *problem = spyi_check_options(o);
     if (problem) {
@@ -66,8 +71,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank,
             mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
-           spyi_key_bytes(values, &mode, 1) &&
-           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, &mode, 1) && spyi_key_bytes(values, &group_rank, 1) &&
+           spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
@@ -78,8 +83,9 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
                                      spyi_text *error) {
     const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
     if (!type || type->kind != SPYI_TYPE_SCALAR) {
-        spyi_text_add(error, type ? "its options: constant '%s' is no number, bool or half in the module"
-                                  : "its options: the module has no extern static const '%s'",
+        spyi_text_add(error,
+                      type ? "its options: constant '%s' is no number, bool or half in the module"
+                           : "its options: the module has no extern static const '%s'",
                       c->name);
         return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
     }
@@ -130,7 +136,8 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
     if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
     bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
     spyi_text_free(&prelude);
-    if (o->conformance_count) options->conformances = (char **)spyi_calloc(o->conformance_count, sizeof(char *));
+    if (o->conformance_count)
+        options->conformances = (char **)spyi_calloc(o->conformance_count, sizeof(char *));
     good = good && (options->conformances || !o->conformance_count);
     for (size_t i = 0; i < o->conformance_count && good; i++) {
         options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);

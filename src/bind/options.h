@@ -22,6 +22,8 @@ typedef struct spyi_kept_options {
     bool given;
 } spyi_kept_options;
 
+// Options that say nothing.
+SPYI_FN bool spyi_options_are_plain(const spy_call_options *options);
 // Checks options and appends to the key what kernels depend on; copies them for a plan.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
                                          spyi_text *error);

@@ -1,5 +1,5 @@
 // The passes of a running backward call: variants for all of them first, then one dispatch after another.
-#include "call/run.h"
+#include "call/again.h"
 
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error) {
@@ -27,6 +27,8 @@ SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, b
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
     spyi_launch *launch = s->launch;
     spy_status status = SPY_OK;
+    spyi_again_notes notes;
+    spyi_again_begin(&notes, s);
     do {
         if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
         for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
@@ -34,9 +36,11 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
         spyi_place_readback(s);
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
+        if (status == SPY_OK) spyi_again_note(&notes, s, variant);
         timed = false; // the first one begins
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
+    launch->several = spyi_again_end(&notes, s, status);
     return status;
 }

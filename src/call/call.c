@@ -13,12 +13,6 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-// Options that say nothing.
-static bool spyi_options_are_plain(const spy_call_options *options) {
-    static spy_call_options none; // never written
-    return !options || memcmp(options, &none, sizeof none) == 0;
-}
-
 // `sink` can record a call on this device now; else an error text.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
     if (!spyi_as(sink, SPYI_KIND_LIST)) {
@@ -52,8 +46,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_plan *plan = NULL;
     spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // a list begins with it
     spy_status status = SPY_OK;
-    if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
-        spyi_cache_again(function, args, &status, &error))
+    if (SPYI_LIKELY(!threads && !timed) && spyi_cache_again(function, args, options, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
     if (SPYI_DESC_PROBLEM(spy_call_options, options) != NULL) {
         spyi_text_add(&error, "its options: %s", SPYI_DESC_PROBLEM(spy_call_options, options));
@@ -69,8 +62,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = sink ? spyi_call_record(function, plan, values, sink, &error)
-                      : spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
+        if (sink) status = spyi_call_record(function, plan, values, sink, &error);
+        else if (threads || timed ||
+                 !spyi_call_again(plan, args, &status, &error)) // not one of the recent plans
+            status = spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);

@@ -31,11 +31,12 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
                             uint64_t *gpu_time_ns, spyi_text *error);
 
 // again.c
-// The call, if it repeats the plan's last one; false: nothing was done. Neither allocates, but for a new result.
+// The call, if it repeats one of the plan's launches; false: nothing was done. The options are the plan's. Neither allocates,
+// but for a new result.
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
-SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 // The call, if it repeats one of the function's last few plans.
-SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
+                              spy_status *status, spyi_text *error);
 
 // call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,

@@ -14,6 +14,8 @@ SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint
 // Whether the call repeats one of the plan's launches but for base addresses and numbers. It is plan->launch then, with the
 // call's base addresses.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
+// Whether no output lies in the memory of another argument.
+SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values);
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
 // The same of one tensor; and notes where it lies.
 SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);

@@ -152,7 +152,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     }
     bool current =
         prepared->plan && (prepared->running || prepared->queued || !spyi_prepared_outdated(prepared));
-    bool again = current && !prepared->kept.given && spyi_call_again(prepared->plan, args, &status, &error);
+    bool again = current && spyi_call_again(prepared->plan, args, &status, &error);
     while (!again) {
         status = spyi_prepared_run(prepared, args, &error);
         if (status != SPY_ERROR_NOT_READY || error.size || !spyi_prepared_outdated(prepared)) break;

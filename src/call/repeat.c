@@ -71,7 +71,7 @@ static bool spyi_bytes_meet(const spy_tensor *a, const spy_tensor *b) {
     return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
 }
 
-static bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
+SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
@@ -85,7 +85,7 @@ static bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
 
 static bool spyi_one_repeats(const spyi_launch *launch, const spyi_bound *b, const spyi_values *values,
                              uint64_t grid) {
-    if (!launch->repeatable) return false;
+    if (!launch->repeatable || launch->several) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spy_tensor *t = spyi_leaf_tensor(b, values, i);
         const spyi_launch_leaf *at = &launch->leaves[i];

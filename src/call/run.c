@@ -1,7 +1,7 @@
 // One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
 //
 // Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
-#include "call/run.h"
+#include "call/again.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
 
@@ -22,6 +22,8 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         launch->block = block;
+        free(launch->again); // which knows the places in the old one
+        launch->again = NULL;
         launch->block_capacity = e->block_size;
     }
     spy_status status = spyi_pack_block(s->plan, s->values, variant, repeats, error);
@@ -76,8 +78,9 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     return spyi_variant_get(plan, s->values, s->sink != NULL, variant, &s->left, error);
 }
 
-// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
-static bool spyi_is_repeatable(const spyi_bound *b) {
+// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call; and where
+// an output shares memory, the kernel may be one for that.
+static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
     if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
@@ -85,7 +88,7 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
                          !spyi_leaf_is_whole(leaf) && leaf->batch_rank;
         if (!(leaf->traits & SPYI_TRAIT_REPEATS) || own_sizes) return false;
     }
-    return true;
+    return spyi_outputs_apart(b, values);
 }
 
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
@@ -106,6 +109,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
+    s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
     while (!repeats && plan->bound.mode != SPY_CALL_BACKWARD && status == SPY_OK) {
@@ -146,7 +150,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && !several && (repeats || spyi_is_repeatable(s.bound)))
+    if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
     return status;

@@ -38,6 +38,7 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_NUMBER,
     SPYI_AGAIN_ARRAY, // from host memory into the block
     SPYI_AGAIN_TENSOR,
+    SPYI_AGAIN_UNUSED, // a tensor that is only there
     SPYI_AGAIN_NEW // makes a tensor
 } spyi_again_op;
 

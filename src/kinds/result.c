@@ -127,7 +127,7 @@ static const spyi_kind_build spyi_unused_build = {
 };
 static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
                                                SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
+                                               SPYI_AGAIN_UNUSED,
                                                NULL,
                                                NULL,
                                                NULL,

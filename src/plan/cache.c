@@ -35,6 +35,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
         free(plan->launches[i]->again);
         free(plan->launches[i]);
     }
+    free(plan->repeated_options);
     free(plan->key);
     free(plan->redirect);
     free(plan);

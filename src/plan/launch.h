@@ -61,6 +61,7 @@ typedef struct spyi_launch {
     // What the last call with this launch ran, when a call that differs in base addresses and numbers alone may run it again;
     // NULL: nothing is kept here.
     spyi_variant *repeatable;
+    bool several;             // ... and further ones, which `again` has
     struct spyi_again *again; // how a call's arguments repeat it, in one block of memory; NULL: not learnt
 } spyi_launch;
 

@@ -43,6 +43,8 @@ struct spyi_plan {
     spyi_bound bound;
     spyi_launch *launch;                    // the running call's, or the last one's: one of the next ones
     spyi_launch *launches[SPYI_GEOMETRIES]; // by use, the last one first; behind the last one made: NULL
+    spy_call_options
+        *repeated_options; // what calls that repeat one of them say, besides arguments; NULL: nothing
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished

@@ -24,8 +24,9 @@ enum { WARM = 300, COUNT = 200, OUTPUTS = 4, FLOATS = 256 };
 typedef struct world {
     spy_device *device;
     spy_function *add, *add8, *poly;
-    spy_tensor *in[8], *out[OUTPUTS], *graded[2], *long_in, *slices[OUTPUTS], *odd[OUTPUTS];
-    spy_prepared *prepared;
+    spy_tensor *in[8], *out[OUTPUTS], *graded[2], *one, *row, *column, *table, *long_in, *long_out,
+        *slices[OUTPUTS], *odd[OUTPUTS];
+    spy_prepared *prepared, *prepared_group;
     spy_call_options group;
     size_t failed;
 } world;
@@ -73,6 +74,22 @@ static void row_backward(world *w, size_t i) {
     (void)i;
     w->failed += spy_call_backward(w->poly, ARGS(w->graded[0], w->in[1], w->graded[1])) != SPY_OK;
 }
+static void row_sum_of_all(world *w, size_t i) { // two gradients, one of them a sum over all elements
+    (void)i;
+    w->failed += spy_call_backward(w->poly, ARGS(w->graded[0], w->one, w->graded[1])) != SPY_OK;
+}
+static void row_two_passes(world *w, size_t i) { // sums over rows, and sums over columns
+    (void)i;
+    w->failed += spy_call_backward(w->poly, ARGS(w->row, w->column, w->table)) != SPY_OK;
+}
+static void row_in_turns(world *w, size_t i) { // two layers on one function
+    if (i % 2) w->failed += spy_call(w->add, ARGS(w->in[0], w->in[1], w->out[0])) != SPY_OK;
+    else w->failed += spy_call(w->add, ARGS(w->long_in, w->long_in, w->long_out)) != SPY_OK;
+}
+static void row_prepared_group(world *w, size_t i) {
+    w->failed +=
+        spy_call_prepared(w->prepared_group, ARGS(w->in[0], w->in[1], w->out[i % OUTPUTS])) != SPY_OK;
+}
 static void row_slice_and_call(world *w, size_t i) { // as a training loop takes its minibatch
     spy_tensor *part = spy_create_slice(w->long_in, 0, (int64_t)(i % OUTPUTS) * FLOATS,
                                         (int64_t)(i % OUTPUTS + 1) * FLOATS, 1);
@@ -80,15 +97,19 @@ static void row_slice_and_call(world *w, size_t i) { // as a training loop takes
     spy_release_tensor(part);
 }
 
-static spy_tensor *make(world *w, int64_t count, bool with_grad) {
+static spy_tensor *make_shape(world *w, spy_shape shape, bool with_grad) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     d.with_grad = with_grad;
-    d.shape = SPY_SHAPE(count);
+    d.shape = shape;
     spy_tensor *t = spy_create_tensor(w->device, &d);
     if (t && spy_tensor_fill(t, 1) == SPY_OK) return t;
     fprintf(stderr, "count: %s\n", spy_take_error(w->device).message);
     exit(1);
+}
+
+static spy_tensor *make(world *w, int64_t count, bool with_grad) {
+    return make_shape(w, SPY_SHAPE(count), with_grad);
 }
 
 static void measure(world *w, const char *name, void (*row)(world *, size_t)) {
@@ -110,7 +131,7 @@ static void measure(world *w, const char *name, void (*row)(world *, size_t)) {
     spy_wait(w->device);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static world w;
     spy_device_desc d;
     memset(&d, 0, sizeof d);
@@ -130,16 +151,28 @@ int main(void) {
         return 1;
     }
     for (int i = 0; i < 8; i++) w.in[i] = make(&w, FLOATS, false);
+    w.long_out = make(&w, (OUTPUTS + 1) * FLOATS, false);
     w.long_in = make(&w, (OUTPUTS + 1) * FLOATS, false);
     for (int i = 0; i < OUTPUTS; i++) {
         w.out[i] = make(&w, FLOATS, false);
         w.slices[i] = spy_create_slice(w.long_in, 0, i * FLOATS, (i + 1) * FLOATS, 1);
         w.odd[i] = spy_create_slice(w.long_in, 0, i * FLOATS + 1, (i + 1) * FLOATS + 1, 1);
     }
+    w.one = make(&w, 1, true);
+    w.row = make_shape(&w, SPY_SHAPE(1, 16), true);
+    w.column = make_shape(&w, SPY_SHAPE(16, 1), true);
+    w.table = make_shape(&w, SPY_SHAPE(16, 16), true);
     for (int i = 0; i < 2; i++) w.graded[i] = make(&w, FLOATS, true);
     w.prepared = spy_prepare(w.add, ARGS(w.in[0], w.in[1], w.out[0]), NULL);
     w.group.thread_group_size[0] = 64;
-#define ROW(name) measure(&w, #name, row_##name)
+    spy_prepare_desc pd;
+    memset(&pd, 0, sizeof pd);
+    pd.options = &w.group;
+    w.prepared_group = spy_prepare(w.add, ARGS(w.in[0], w.in[1], w.out[0]), &pd);
+    // Arguments: the rows to measure; none: all.
+#define ROW(name)                                                                                            \
+    for (int i = argc > 1 ? 1 : 0; i < argc; i++)                                                            \
+        if (argc == 1 || strcmp(argv[i], #name) == 0) measure(&w, #name, row_##name)
     ROW(same);
     ROW(rotating);
     ROW(eight);
@@ -151,7 +184,12 @@ int main(void) {
     ROW(two_signatures);
     ROW(group_size);
     ROW(backward);
+    ROW(sum_of_all);
+    ROW(two_passes);
+    ROW(in_turns);
+    ROW(prepared_group);
     spy_release_prepared(w.prepared);
+    spy_release_prepared(w.prepared_group);
     spy_release_device(w.device);
     return 0;
 }

@@ -2,17 +2,22 @@
 // the long way: what is dispatched, what is returned and what errors say must be the same, after each call.
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
+#include "api/gradient.h"
 #include "backend/null/null.h"
 #include "call/call.h"
 #endif
 
-static const char source[] = "float add(float x, float y) { return x + y; }\n"
-                             "void into(float x, int k, inout float y) { y = x * k; }\n"
-                             "float3 mix(float3 a, float3 b, half t) { return a + (b - a) * t; }\n"
-                             "void two(float x, out float y, out float z) { y = x; z = -x; }\n"
-                             "float row(float4 v, uint8_t k) { return v.x + k; }\n";
+static const char source[] =
+    "float add(float x, float y) { return x + y; }\n"
+    "void into(float x, int k, inout float y) { y = x * k; }\n"
+    "float3 mix(float3 a, float3 b, half t) { return a + (b - a) * t; }\n"
+    "void two(float x, out float y, out float z) { y = x; z = -x; }\n"
+    "float row(float4 v, uint8_t k) { return v.x + k; }\n"
+    "[Differentiable] float poly(float a, float b) { return a * b + a; }\n"
+    "[Differentiable] void both(float a, float b, out float y, out float z) { y = a * b; z = a + b; }\n";
 
-enum { TENSORS = 14, SIDES = 2 };
+// The last ones have gradients.
+enum { PLAIN = 14, TENSORS = 22, SIDES = 2 };
 
 typedef struct side {
     spy_device *device;
@@ -22,7 +27,7 @@ typedef struct side {
 } side;
 
 static side sides[SIDES]; // [1] goes the long way
-static int64_t length; // of the common shape
+static int64_t length;    // of the common shape
 static uint64_t seed;
 static size_t repeated;
 
@@ -63,14 +68,19 @@ static void close_side(side *s) {
 
 // >>tensors, in both devices the same: shapes, strides and places
 
-static spy_tensor *make(side *s, spy_dtype dtype, spy_shape shape) {
+static spy_tensor *make_with(side *s, spy_dtype dtype, spy_shape shape, bool with_grad) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     d.dtype = dtype;
     d.shape = shape;
+    d.with_grad = with_grad;
     spy_tensor *t = spy_create_tensor(s->device, &d);
     if (!t) fail_msg("%s", spy_take_error(s->device).message);
     return t;
+}
+
+static spy_tensor *make(side *s, spy_dtype dtype, spy_shape shape) {
+    return make_with(s, dtype, shape, false);
 }
 
 static spy_tensor *part(spy_tensor *of, int64_t first, int64_t step, int64_t count) {
@@ -106,9 +116,40 @@ static void make_tensor(int i) {
         case 11: s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(length, 3)); break;
         case 12: s->tensors[i] = make(s, SPY_FLOAT64, SPY_SHAPE(length)); break;
         case 13: s->tensors[i] = make(s, SPY_FLOAT32, shape ? SPY_SHAPE(5, length) : SPY_SHAPE(1)); break;
+        case 14:
+        case 15:
+        case 16:
+        case 17: s->tensors[i] = make_with(s, SPY_FLOAT32, SPY_SHAPE(length), true); break;
+        case 18: s->tensors[i] = make_with(s, SPY_FLOAT32, SPY_SHAPE(1), true); break;
+        case 19: s->tensors[i] = make_with(s, SPY_FLOAT32, SPY_SHAPE(5, 1), true); break;
+        case 20:
+        case 21: s->tensors[i] = make_with(s, SPY_FLOAT32, SPY_SHAPE(5, length), true); break;
         default: s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(length)); break;
         }
         assert_non_null(s->tensors[i]);
+    }
+}
+
+static spy_tensor *retained(spy_tensor *t) {
+    if (t) spy_retain_tensor(t);
+    return t;
+}
+
+// Other gradients for a tensor that has some: none on one side, one for both, or another tensor's.
+static void regrade(int i) {
+    uint32_t which = draw_bits() % 4, other = PLAIN + draw_bits() % 4;
+    for (int k = 0; k < SIDES; k++) {
+        side *s = &sides[k];
+        spy_tensor *t = s->tensors[i], *in = NULL, *out = NULL;
+        if (which != 1) in = make(s, SPY_FLOAT32, t->shape);
+        if (which == 2) out = retained(in);
+        if (which == 1) out = make(s, SPY_FLOAT32, t->shape);
+        if (which == 3 && i < PLAIN + 4) out = retained(spy_tensor_grad_out(s->tensors[other]));
+        s->tensors[i] = spy_create_attached(t, in, out, NULL);
+        if (!s->tensors[i]) fail_msg("%s", spy_take_error(s->device).message);
+        spy_release_tensor(t);
+        spy_release_tensor(in);
+        spy_release_tensor(out);
     }
 }
 
@@ -116,6 +157,9 @@ static void make_tensor(int i) {
 
 typedef struct call {
     const char *function;
+    spy_call_mode mode;
+    uint32_t group; // threads; 0: plain options
+    bool deterministic;
     uint32_t count;
     struct {
         const char *name;
@@ -160,7 +204,12 @@ static void make_call(side *s, const call *c, outcome *o) {
     spy_args list;
     list.items = args;
     list.count = c->count;
-    o->status = spy_call(spy_find_function(s->module, c->function), list);
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.mode = c->mode;
+    options.thread_group_size[0] = c->group;
+    options.deterministic = c->deterministic;
+    o->status = spy_call_with(spy_find_function(s->module, c->function), list, &options);
     if (o->status != SPY_OK)
         (void)snprintf(o->message, sizeof o->message, "%s", spy_take_error(s->device).message);
 }
@@ -184,31 +233,37 @@ static uint64_t placed(side *s, uint64_t w) {
 }
 
 // The same work, at the same places of each device's memory.
-static void same_op(const call *c, size_t n) {
-    static size_t seen; // of the first device; what the last one used may be gone after a call that failed
-    size_t count[SIDES];
+static void same_op(const call *c, size_t n, size_t index) {
     const spyi_null_op *op[SIDES];
-    for (int k = 0; k < SIDES; k++) {
-        count[k] = spyi_null_op_count(sides[k].device->gpu);
-        op[k] = count[k] ? spyi_null_get_op(sides[k].device->gpu, count[k] - 1) : NULL;
-    }
-    assert_int_equal(count[0], count[1]);
-    bool fresh = count[0] != seen;
-    seen = count[0];
-    if (!op[0] || !fresh) return;
+    for (int k = 0; k < SIDES; k++) op[k] = spyi_null_get_op(sides[k].device->gpu, index);
     assert_int_equal(op[0]->kind, op[1]->kind);
     assert_int_equal(op[0]->barrier, op[1]->barrier);
     assert_int_equal(op[0]->submit, op[1]->submit);
     assert_memory_equal(op[0]->groups, op[1]->groups, sizeof op[0]->groups);
-    assert_string_equal(op[0]->label ? op[0]->label : "", op[1]->label ? op[1]->label : "");
+    if (strcmp(op[0]->label ? op[0]->label : "", op[1]->label ? op[1]->label : "") != 0) {
+        for (uint32_t i = 0; i < c->count; i++)
+            print_error("argument %u: '%s' %d %g\n", i, c->args[i].name ? c->args[i].name : "",
+                        c->args[i].tensor, c->args[i].number);
+        fail_msg("call %zu of %s, mode %d, group %u%s, work %zu: %s, not %s", n, c->function, (int)c->mode,
+                 c->group, c->deterministic ? ", deterministic" : "", index, op[0]->label, op[1]->label);
+    }
     assert_int_equal(op[0]->block_size, op[1]->block_size);
     for (uint32_t at = 0; at < op[0]->block_size; at += 8) {
         uint32_t bytes = op[0]->block_size - at < 8 ? op[0]->block_size - at : 8;
         uint64_t a = word(op[0]->block, at, bytes), b = word(op[1]->block, at, bytes);
         if (placed(&sides[0], a) == placed(&sides[1], b)) continue;
-        fail_msg("call %zu of %s: the block at %u has %llx and %llx", n, c->function, at,
+        fail_msg("call %zu of %s, work %zu: the block at %u has %llx and %llx", n, c->function, index, at,
                  (unsigned long long)a, (unsigned long long)b);
     }
+}
+
+// What the call has dispatched, before memory that it used may be gone.
+static void same_ops(const call *c, size_t n) {
+    static size_t seen;
+    size_t count = spyi_null_op_count(sides[0].device->gpu);
+    assert_int_equal(count, spyi_null_op_count(sides[1].device->gpu));
+    if (count < seen) seen = 0; // other devices
+    for (; seen < count; seen++) same_op(c, n, seen);
 }
 
 static void both(const call *c, size_t n) {
@@ -227,7 +282,7 @@ static void both(const call *c, size_t n) {
     assert_int_equal(hits[0], hits[1]);
     assert_int_equal(o[0].result.size_bytes, o[1].result.size_bytes);
     assert_true((o[0].result.tensor == NULL) == (o[1].result.tensor == NULL));
-    same_op(c, n);
+    same_ops(c, n);
     for (int k = 0; k < SIDES; k++) {
         spy_release_tensor(o[k].result.tensor);
         for (int i = 0; i < 4; i++) spy_release_tensor(o[k].made[i]);
@@ -238,7 +293,7 @@ static void both(const call *c, size_t n) {
 
 static int any_tensor(void) { // mostly of the common shape
     uint32_t r = draw_bits() % 24;
-    return (int)(r < 14 ? r : r % 8);
+    return (int)(r < PLAIN ? r : r % 8);
 }
 
 static void argument(call *c, const char *name, int tensor) {
@@ -251,6 +306,10 @@ static void argument(call *c, const char *name, int tensor) {
 static int tensor_or_number(void) {
     return draw_bits() % 6 ? any_tensor() : draw_bits() % 12 ? -1 : -5;
 }
+static int graded(void) { // mostly of the common shape
+    uint32_t r = draw_bits() % 16;
+    return r < 8 ? PLAIN + (int)(r % 4) : r < 15 ? PLAIN + (int)(r % 8) : any_tensor();
+}
 static int result(void) {
     uint32_t r = draw_bits() % 8;
     return r == 0 ? -2 : r == 1 ? -4 : any_tensor();
@@ -260,7 +319,31 @@ static void draw(call *c) {
     bool named = draw_bits() % 10 != 0;
 #define NAMED(text) (named ? text : NULL)
     memset(c, 0, sizeof *c);
-    switch (draw_bits() % 8) {
+    c->group = draw_bits() % 4 ? 0 : 64u << draw_bits() % 2;
+    switch (draw_bits() % 12) {
+    case 8:
+    case 9:
+        c->function = "poly";
+        c->mode = draw_bits() % 4 ? SPY_CALL_BACKWARD : SPY_CALL_FORWARD_DIFF;
+        c->deterministic = draw_bits() % 3 == 0;
+        argument(c, NAMED("a"), graded());
+        argument(c, NAMED("b"), draw_bits() % 3 ? graded() : tensor_or_number());
+        argument(c, "_result", draw_bits() % 4 ? 20 + (int)(draw_bits() % 2) : graded());
+        break;
+    case 10:
+        c->function = "both";
+        c->mode = draw_bits() % 4 ? SPY_CALL_BACKWARD : SPY_CALL_FORWARD_DIFF;
+        argument(c, NAMED("a"), graded());
+        argument(c, NAMED("b"), graded());
+        argument(c, NAMED("y"), draw_bits() % 4 ? 20 + (int)(draw_bits() % 2) : graded());
+        argument(c, NAMED("z"), draw_bits() % 2 ? graded() : result());
+        break;
+    case 11: // in the plain mode, of tensors with gradients
+        c->function = "poly";
+        argument(c, NAMED("a"), graded());
+        argument(c, NAMED("b"), graded());
+        argument(c, "_result", graded());
+        break;
     case 0:
         c->function = "into";
         argument(c, NAMED("x"), tensor_or_number());
@@ -317,8 +400,12 @@ static void compare(int64_t elements, size_t calls) {
                 if (c.args[i].tensor == -1) c.args[i].number = (double)(draw_bits() % 300);
                 if (c.args[i].tensor >= 0 && c.args[i].tensor < 8 && draw_bits() % 2)
                     c.args[i].tensor = (int)(draw_bits() % 8);
+                if (c.args[i].tensor >= PLAIN && c.args[i].tensor < PLAIN + 4 && draw_bits() % 2)
+                    c.args[i].tensor = PLAIN + (int)(draw_bits() % 4);
             }
             if (draw_bits() % 16 == 0) make_tensor((int)(2 + draw_bits() % 6)); // no view is of these
+            if (draw_bits() % 16 == 0) make_tensor(PLAIN + (int)(draw_bits() % (TENSORS - PLAIN)));
+            if (draw_bits() % 32 == 0) regrade(PLAIN + (int)(draw_bits() % (TENSORS - PLAIN)));
             if (draw_bits() % 32 == 0)
                 for (int k = 0; k < SIDES; k++)
                     assert_int_equal(spy_tensor_point_to(sides[k].tensors[2], sides[k].tensors[3]), SPY_OK);
@@ -363,9 +450,10 @@ static void test_taken(void **state) {
 // Whether a call goes the short way: it does not describe its arguments.
 static bool is_short(side *s, spy_tensor *x, spy_tensor *result) {
     s->device->cache->values->count = UINT32_MAX;
-    assert_int_equal(spy_call(spy_find_function(s->module, "add"),
-                              SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 1), spy_arg_tensor("_result", result))),
-                     SPY_OK);
+    assert_int_equal(
+        spy_call(spy_find_function(s->module, "add"),
+                 SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 1), spy_arg_tensor("_result", result))),
+        SPY_OK);
     bool taken = s->device->cache->values->count == UINT32_MAX;
     s->device->cache->values->count = 0;
     return taken;
@@ -422,8 +510,9 @@ static void test_in_turns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken), cmocka_unit_test(test_slices), cmocka_unit_test(test_in_turns),
-        cmocka_unit_test(test_as_the_long_way), cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_taken),    cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_in_turns), cmocka_unit_test(test_as_the_long_way),
+        cmocka_unit_test(test_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

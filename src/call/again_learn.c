@@ -1,0 +1,220 @@
+// How a call is repeated: learnt from one that has been made, with its arguments, its plan and its launch.
+#include "call/again.h"
+
+// Options that say nothing of any one call, and point to nothing.
+static bool spyi_simple_options(const spy_call_options *o) {
+    return !o || (!o->prelude && !o->constants.count && !o->globals.count && !o->write_globals &&
+                  !o->conformance_count && !o->thread_count.rank && !o->append_to);
+}
+
+static bool spyi_simple_plan(const spyi_plan *plan, const spyi_values *values) {
+    return !values->threads && !values->global_count && !plan->bound.sizes &&
+           spyi_simple_options(values->options);
+}
+
+static bool spyi_simple_variant(const spyi_variant *variant) {
+    if (variant->feeds.count || variant->emitted.prints || variant->emitted.binding_count) return false;
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        uint8_t op = variant->emitted.packs[p].op;
+        if (op == SPYI_PACK_BYTES || op == SPYI_PACK_KIND) return false;
+    }
+    return true;
+}
+
+// The argument whose tensor has the gradient; values->count: none.
+static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient, uint8_t *which) {
+    uint32_t i = 0;
+    for (; i < values->count; i++) {
+        *which = values->items[i].grads[1] == gradient;
+        if (values->items[i].grads[*which] == gradient) break;
+    }
+    return i;
+}
+
+// What feeds the leaf, among the items; false: it cannot be taken over.
+static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, uint32_t leaf,
+                            spyi_again *again) {
+    const spyi_leaf *l = &plan->bound.leaves[leaf];
+    const spyi_value *v = &values->items[l->value];
+    uint8_t op = l->kind->run->again_op, which = 0;
+    bool gradient = l->value >= values->count;
+    uint32_t owner = gradient ? spyi_gradient_owner(values, l->value, &which) : 0;
+    bool tensor = op == SPYI_AGAIN_TENSOR || op == SPYI_AGAIN_UNUSED;
+    if (op == SPYI_AGAIN_NEVER || v->child_count || v->cast || v->map_count || v->whole || l->untracked ||
+        (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
+        return false;
+    spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
+    if (a->name) return false; // one argument, one leaf
+    a->name = gradient || !v->name ? "" : v->name;
+    a->type = v->type;
+    a->kind = v->kind;
+    a->direction = v->direction;
+    a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
+    a->rank = v->rank;
+    a->op = op;
+    a->in = l->in;
+    a->out = l->out;
+    a->leaf = (uint16_t)leaf;
+    a->of = (uint8_t)owner;
+    a->which = which;
+    if (!gradient && v->tensor && spyi_looks_at_gradients(plan->function, values))
+        a->gradients = spyi_gradients_of(v->tensor);
+    return true;
+}
+
+// Adds the places of an item's value in a dispatch's block.
+static void spyi_again_places(spyi_again_item *a, const spyi_variant *variant, uint8_t *block) {
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        const spyi_pack *pack = &variant->emitted.packs[p];
+        if (pack->leaf != a->leaf || pack->op < SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS) continue;
+        a->places[a->place_count++] = block + pack->offset;
+    }
+}
+
+static void spyi_again_sums(spyi_again *again, const spyi_launch *launch, spyi_again_step *step,
+                            uint32_t *count) {
+    const spyi_emitted *e = &step->variant->emitted;
+    step->sum = *count;
+    for (uint32_t p = 0; p < e->pack_count; p++) {
+        if (e->packs[p].op != SPYI_PACK_SUMS) continue;
+        again->sums[*count].offset = e->packs[p].offset;
+        again->sums[(*count)++].at = launch->leaves[e->packs[p].leaf].sums_offset;
+    }
+    step->sum_end = *count;
+    if (step->sums_bytes > again->sums_bytes) again->sums_bytes = step->sums_bytes;
+}
+
+static const char *spyi_again_keep(char **at, const void *from, size_t size) {
+    char *kept = *at;
+    *at += spyi_align(size, 8);
+    return size ? (const char *)memcpy(kept, from, size) : kept;
+}
+
+// The plan's options are those of all calls that repeat it.
+static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
+    if (plan->repeated_options || spyi_options_are_plain(options)) return true;
+    plan->repeated_options = (spy_call_options *)spyi_malloc(sizeof *options);
+    if (plan->repeated_options) *plan->repeated_options = *options;
+    return plan->repeated_options != NULL;
+}
+
+// In one block of memory; NULL: out of it, or the call cannot be repeated in this way.
+static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_again_step *steps, uint32_t step_count) {
+    uint32_t items = values->count + values->grad_count, packs = 0;
+    size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
+                  step_count * spyi_align(sizeof *steps, 8);
+    for (uint32_t i = 0; i < values->count; i++)
+        size += values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0;
+    for (uint32_t i = 0; i < step_count; i++) {
+        packs += steps[i].variant->emitted.pack_count;
+        size += spyi_align(steps[i].variant->emitted.block_size + 64, 8);
+    }
+    size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
+    spyi_again *again = (spyi_again *)spyi_calloc(1, size);
+    if (!again) return NULL; // the long way needs none
+    char *at = (char *)again + spyi_align(sizeof *again, 8);
+    again->items = (spyi_again_item *)(void *)at;
+    at += items * spyi_align(sizeof *again->items, 8);
+    again->steps = (spyi_again_step *)(void *)at;
+    at += step_count * spyi_align(sizeof *steps, 8);
+    uint8_t **places = (uint8_t **)(void *)at;
+    at += packs * sizeof *places;
+    again->sums = (spyi_again_sum *)(void *)at;
+    at += packs * sizeof *again->sums;
+    again->count = again->item_count = values->count;
+    again->step_count = step_count;
+    again->variant = steps[0].variant;
+    again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
+    uint32_t fresh = 0, taken = 0, sums = 0; // fresh: new tensors, of which one is made
+    for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
+        fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
+        taken += plan->bound.leaves[i].value < values->count;
+        if (fresh <= 1 && spyi_again_leaf(plan, values, i, again)) continue;
+        free(again);
+        return NULL;
+    }
+    if (taken != values->count) { // some argument has no leaf, or several
+        free(again);
+        return NULL;
+    }
+    for (uint32_t k = 0; k < step_count; k++) {
+        again->steps[k] = steps[k];
+        if (step_count == 1) continue; // its block is the launch's
+        again->steps[k].block = (uint8_t *)at;
+        (void)spyi_again_keep(&at, steps[k].block, steps[k].variant->emitted.block_size);
+        at += 64; // host values may be copied with their padding
+        spyi_again_sums(again, plan->launch, &again->steps[k], &sums);
+    }
+    for (uint32_t i = 0; i < again->item_count; i++) {
+        spyi_again_item *a = &again->items[i];
+        if (a->op == SPYI_AGAIN_NEW) again->fresh = a;
+        a->places = places;
+        for (uint32_t k = 0; k < step_count; k++)
+            spyi_again_places(a, steps[k].variant,
+                              step_count == 1 ? plan->launch->block : again->steps[k].block);
+        places += a->place_count;
+        if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
+    }
+    return again;
+}
+
+SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant) {
+    spyi_launch *launch = plan->launch;
+    spyi_again_step step;
+    if (launch->again && launch->again->variant == variant && !launch->again->steps) return;
+    if (!spyi_simple_plan(plan, values) || !spyi_simple_variant(variant)) return;
+    memset(&step, 0, sizeof step);
+    step.variant = variant;
+    free(launch->again);
+    launch->again = spyi_again_options(plan, values->options) ? spyi_again_new(plan, values, &step, 1) : NULL;
+    if (launch->again) launch->again->steps = NULL;
+}
+
+// >>calls of several dispatches
+
+SPYI_FN void spyi_again_begin(spyi_again_notes *notes, const spyi_run_state *s) {
+    memset(notes, 0, offsetof(spyi_again_notes, reach));
+    notes->fail =
+        s->sink || !spyi_simple_plan(s->plan, s->values) || !spyi_outputs_apart(s->bound, s->values);
+    if (!notes->fail) memset(notes->reach, 0, s->bound->leaf_count * sizeof *notes->reach);
+}
+
+SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, const spyi_variant *variant) {
+    const spyi_launch *launch = s->launch;
+    if (notes->fail || !spyi_simple_variant(variant) || launch->key.bindings) {
+        notes->fail = true;
+        return;
+    }
+    spyi_again_step *step = &notes->steps[notes->count++];
+    memset(step, 0, sizeof *step);
+    step->variant = variant;
+    memcpy(step->groups, launch->groups, sizeof step->groups);
+    step->sums_bytes = launch->leaves_sums ? launch->sums_bytes : 0;
+    step->finishes = launch->finishes;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (launch->leaves[i].reach > notes->reach[i]) notes->reach[i] = launch->leaves[i].reach;
+        if ((s->bound->leaves[i].traits & SPYI_TRAIT_TRACKED) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED))
+            step->leaves |= (uint64_t)1 << i;
+    }
+    spyi_text_add_n(&notes->blocks, (const char *)launch->block, variant->emitted.block_size);
+}
+
+SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, spy_status status) {
+    spyi_launch *launch = s->launch;
+    size_t at = 0;
+    for (uint32_t i = 0; i < notes->count; i++) {
+        notes->steps[i].block = notes->blocks.data ? (uint8_t *)notes->blocks.data + at : NULL;
+        at += notes->steps[i].variant->emitted.block_size;
+    }
+    bool good = status == SPY_OK && !notes->fail && notes->blocks.size == at &&
+                spyi_again_options(s->plan, s->values->options);
+    if (good) {
+        free(launch->again);
+        launch->again = spyi_again_new(s->plan, s->values, notes->steps, notes->count);
+        good = launch->again != NULL;
+    }
+    for (uint32_t i = 0; i < s->bound->leaf_count && good; i++) launch->leaves[i].reach = notes->reach[i];
+    spyi_text_free(&notes->blocks);
+    return good;
+}
