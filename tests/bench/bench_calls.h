@@ -5,8 +5,10 @@
 typedef struct calls {
     world *w;
     spy_function *add, *add8, *advance;
-    spy_function *poly;
-    spy_tensor *in[8], *out[OUTPUTS], *with_grad[2];
+    spy_tensor *in[8], *out[OUTPUTS];
+    spy_tensor
+        *slices[2][OUTPUTS];   // with in[0]'s numbers, of a long tensor: aligned alike, and at odd places
+    spy_tensor *large[2];      // of another layer
     spy_tensor *ring[OUTPUTS]; // the newest of issue_new, of ring_shape
     spy_shape ring_shape;
     spy_prepared *prepared;
@@ -54,6 +56,32 @@ static void issue_new(calls *c, size_t count) {
         *one = make_tensor(c->w, SPY_FLOAT32, c->ring_shape, NULL);
         c->failures += spy_call(c->add, ARGS_OF(c->in[0], c->in[1], c->out[i % OUTPUTS])) != SPY_OK;
     }
+}
+
+// Minibatches of a long tensor, one after another.
+static void issue_slices(calls *c, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        c->failures +=
+            spy_call(c->add, ARGS_OF(c->slices[0][i % OUTPUTS], c->in[1], c->out[i % OUTPUTS])) != SPY_OK;
+}
+static void issue_odd_slices(calls *c, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        c->failures +=
+            spy_call(c->add, ARGS_OF(c->slices[1][i % OUTPUTS], c->in[1], c->out[i % OUTPUTS])) != SPY_OK;
+}
+// Two layers of one function, in turns.
+static void issue_in_turns(calls *c, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        c->failures += (i % 2 ? spy_call(c->add, ARGS_OF(c->large[0], c->large[0], c->large[1]))
+                              : spy_call(c->add, ARGS_OF(c->in[0], c->in[1], c->out[0]))) != SPY_OK;
+}
+static void issue_group(calls *c, size_t count) {
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.thread_group_size[0] = 64;
+    for (size_t i = 0; i < count; ++i)
+        c->failures +=
+            spy_call_with(c->add, ARGS_OF(c->in[0], c->in[1], c->out[i % OUTPUTS]), &options) != SPY_OK;
 }
 
 // ---- what they must write
@@ -384,7 +412,23 @@ static const call_work call_works[] = {
     { "prepared_issue", "prepared", issue_prepared, raw_issue_rotating, 2, OUTPUTS },
     { "chain_issue", "chain", issue_chain, raw_issue_chain, 2, 1 },
     { "issue8", NULL, issue_eight, raw_issue_rotating, 8, OUTPUTS },
+    { "slices_issue", NULL, issue_slices, raw_issue_rotating, 2, OUTPUTS },
+    { "odd_slices_issue", NULL, issue_odd_slices, raw_issue_rotating, 2, OUTPUTS },
+    { "in_turns_issue", NULL, issue_in_turns, raw_issue_same, 2, 1 },
+    { "group_issue", NULL, issue_group, raw_issue_rotating, 2, OUTPUTS },
 };
+
+// `step`: from one slice to the next. Each has the numbers of in[0].
+static void make_slices(calls *c, spy_tensor **slices, size_t step) {
+    float *data = (float *)c->w->scratch;
+    memset(data, 0, OUTPUTS * step * sizeof *data);
+    for (size_t t = 0; t < OUTPUTS; ++t)
+        for (size_t i = 0; i < FLOATS; ++i) data[t * step + i] = bench_float(i, 10);
+    spy_tensor *all = make_tensor(c->w, SPY_FLOAT32, SPY_SHAPE((int64_t)(OUTPUTS * step)), data);
+    for (size_t t = 0; t < OUTPUTS; ++t)
+        slices[t] = spy_create_slice(all, 0, (int64_t)(t * step), (int64_t)(t * step + FLOATS), 1);
+    spy_release_tensor(all);
+}
 
 static void measure_all_calls(world *w) {
     calls c = { .w = w };
@@ -393,6 +437,9 @@ static void measure_all_calls(world *w) {
     c.advance = spy_find_function(w->module, "advance");
     for (uint64_t t = 0; t < 8; ++t) c.in[t] = make_floats(w, SPY_SHAPE(FLOATS), FLOATS, 10 + t);
     for (size_t t = 0; t < OUTPUTS; ++t) c.out[t] = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(FLOATS), NULL);
+    make_slices(&c, c.slices[0], FLOATS);
+    make_slices(&c, c.slices[1], FLOATS + 1);
+    for (size_t t = 0; t < 2; ++t) c.large[t] = make_floats(w, SPY_SHAPE(4 * FLOATS), 4 * FLOATS, 20 + t);
     c.prepared = spy_prepare(c.add, ARGS_OF(c.in[0], c.in[1], c.out[0]), NULL);
     if (good(w, "issue")) {
         for (size_t i = 0; i < sizeof call_works / sizeof *call_works; ++i) measure_calls(&c, &call_works[i]);
@@ -403,5 +450,10 @@ static void measure_all_calls(world *w) {
     }
     spy_release_prepared(c.prepared);
     for (size_t t = 0; t < 8; ++t) spy_release_tensor(c.in[t]);
-    for (size_t t = 0; t < OUTPUTS; ++t) spy_release_tensor(c.out[t]);
+    for (size_t t = 0; t < 2; ++t) spy_release_tensor(c.large[t]);
+    for (size_t t = 0; t < OUTPUTS; ++t) {
+        spy_release_tensor(c.slices[0][t]);
+        spy_release_tensor(c.slices[1][t]);
+        spy_release_tensor(c.out[t]);
+    }
 }

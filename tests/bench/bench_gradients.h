@@ -101,49 +101,70 @@ static double expect_layer(const world *w, int64_t at) {
     return sum;
 }
 
-static void issue_backward(calls *c, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        c->failures +=
-            spy_call_backward(c->poly, SPY_ARGS(spy_arg_tensor("x", c->with_grad[0]),
-                                                spy_arg_tensor("_result", c->with_grad[1]))) != SPY_OK;
-}
-static void issue_forward(calls *c, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        c->failures += spy_call(c->poly, SPY_ARGS(spy_arg_tensor("x", c->with_grad[0]),
-                                                  spy_arg_tensor("_result", c->with_grad[1]))) != SPY_OK;
-}
+// A forward call and its backward call, of which the first argument and the result have gradients.
+typedef struct backward_work {
+    const char *forward, *backward, *function;
+    spy_shape shapes[3]; // x, w, _result; rank 0: the function has no w
+    const char *note;
+} backward_work;
+
+static const backward_work backward_works[] = {
+    { "fwd_issue",
+      "bwds_issue",
+      "poly",
+      { { 1, { FLOATS } }, { 0, { 0 } }, { 1, { FLOATS } } },
+      "its backward call" },
+    { "fwd_table_issue",
+      "bwds_two_passes_issue",
+      "times",
+      { { 2, { 1, 16 } }, { 2, { 16, 1 } }, { 2, { 16, 16 } } },
+      "its backward call: sums over rows in one dispatch, over columns in another" },
+};
 
 // What a backward call costs beside the forward one.
-static void measure_backward_calls(world *w) {
+static void measure_backward_calls(world *w, const backward_work *k) {
     enum { ROUNDS = 7 };
     const size_t count = w->quick ? 1000 : 10000;
-    calls c;
+    const char *names[3] = { "x", "w", "_result" };
     double us[2][ROUNDS];
-    memset(&c, 0, sizeof c);
-    c.w = w;
-    c.poly = spy_find_function(w->module, "poly");
-    for (int i = 0; i < 2; ++i)
-        c.with_grad[i] =
-            spy_create_tensor(w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(FLOATS), .with_grad = true });
+    spy_function *function = spy_find_function(w->module, k->function);
+    spy_tensor *tensors[3] = { NULL, NULL, NULL };
+    spy_arg items[3];
+    spy_args args = { items, 0 };
+    int failures = 0;
+    for (int i = 0; i < 3; ++i) {
+        if (k->shapes[i].rank == 0) continue;
+        tensors[i] =
+            spy_create_tensor(w->device, &(spy_tensor_desc){ .shape = k->shapes[i], .with_grad = true });
+        items[args.count++] = spy_arg_tensor(names[i], tensors[i]);
+    }
     uint64_t allocated = 0;
+    spy_device_stats before = { 0 }, after = { 0 };
     for (int round = -2; round < ROUNDS; ++round) {
-        for (int k = 0; k < 2; ++k) {
+        for (int b = 0; b < 2; ++b) {
             const uint64_t had = allocations;
+            before = spy_get_device_stats(w->device);
             const double start = bench_now_ns();
-            (k ? issue_backward : issue_forward)(&c, count);
+            for (size_t i = 0; i < count; ++i)
+                failures += (b ? spy_call_backward(function, args) : spy_call(function, args)) != SPY_OK;
             const double end = bench_now_ns();
             spy_wait(w->device);
+            after = spy_get_device_stats(w->device);
             if (round < 0) continue;
-            us[k][round] = (end - start) / (double)count * 1e-3;
+            us[b][round] = (end - start) / (double)count * 1e-3;
             allocated += allocations - had;
         }
     }
-    if (c.failures == 0 && good(w, "bwds_issue")) {
-        bench_report(&w->out, "fwd_issue", "us", us[0], ROUNDS, "the forward call");
-        bench_report(&w->out, "bwds_issue", "us", us[1], ROUNDS, "its backward call");
-        bench_report_one(&w->out, "bwds_issue_allocations", "", (double)allocated, "in all counted rounds");
+    if (failures == 0 && good(w, k->backward)) {
+        char name[NAME_BYTES], note[NOTE_BYTES];
+        snprintf(note, sizeof note, "%s; %.2f dispatches", k->note,
+                 (double)(after.dispatches - before.dispatches) / (double)count);
+        bench_report(&w->out, k->forward, "us", us[0], ROUNDS, "the forward call");
+        bench_report(&w->out, k->backward, "us", us[1], ROUNDS, note);
+        snprintf(name, sizeof name, "%s_allocations", k->backward);
+        bench_report_one(&w->out, name, "", (double)allocated, "in all counted rounds");
     }
-    for (int i = 0; i < 2; ++i) spy_release_tensor(c.with_grad[i]);
+    for (int i = 0; i < 3; ++i) spy_release_tensor(tensors[i]);
 }
 
 static void measure_gradients(world *w) {
@@ -209,6 +230,7 @@ static void measure_gradients(world *w) {
     spy_tensor *all[] = { x,     t,   seed,   dx,    y,       p,       x2,      y2,
                           seed2, row, column, layer, layer_x, layer_t, layer_y, layer_seed };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) spy_release_tensor(all[i]);
-    if (bench_wanted(&w->out, "bwds_issue")) measure_backward_calls(w);
+    for (size_t i = 0; i < sizeof backward_works / sizeof *backward_works; ++i)
+        if (bench_wanted(&w->out, backward_works[i].backward)) measure_backward_calls(w, &backward_works[i]);
     good(w, "grad_poly");
 }
