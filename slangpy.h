@@ -29806,17 +29806,20 @@ typedef struct spyi_emit_state spyi_emit_state;
 //   guard round spyi_emit_call() (a tail, a last row) is the prologue's.
 // - Before arguments() it has declared what its own number() and index() name, and has loaded what all its elements share: the
 //   leaves for which spyi_is_hoisted() is true (spyi_load_hoisted()) and those for which spyi_is_wide() is true (wide.c).
-// - number() gives the number of the current element in the call, and index() the place of the current element in a leaf's
-//   memory. Only leaf.c and wide.c ask: loads and stores of a leaf are written there and name no thread.
-// - The prologue takes from the element function nothing but the text of its call.
+// - number() gives the number of the current element in the call, and index() where the current element lies in a leaf's memory.
+//   The loads and stores of one leaf (leaf.c) are made of these two and name no thread. wide.c belongs to the compute prologue.
+// - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to the wrapper.
 typedef struct spyi_prologue {
-    const char *(*name)(
-        const spyi_emit_state *s); // of the kernel's form, for the comment that it begins with
+    // The kernel's form, for the comment that it begins with: "wide".
+    const char *(*name)(const spyi_emit_state *s);
     // The entry point's attributes, its name, and those of its parameters that the system fills; the list stays open.
     void (*head)(const spyi_emit_state *s, spyi_text *out);
-    void (*fields)(spyi_emit_state *s); // of the parameter block, those that the prologue itself needs
+    // Declares the fields of the parameter block that the prologue itself needs.
+    void (*fields)(spyi_emit_state *s);
+    // Writes the statements of the entry point.
     void (*body)(spyi_emit_state *s);
-    void (*number)(const spyi_emit_state *s, spyi_text *out); // an expression of type int
+    // The number of the current element in the call, as an expression of type int.
+    void (*number)(const spyi_emit_state *s, spyi_text *out);
     // The current element's index in the memory of a leaf, behind the leaf's base; no text where all elements have the first
     // one. Wide leaves: of access number `access`. `store`: it is written there, so it must not be another element's.
     void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
@@ -29843,15 +29846,14 @@ struct spyi_emit_state {
     spyi_text holders; // globals
     spyi_text body;
     char **names;   // of each leaf in block and buffers: its path with dots replaced
-    char **lvalues; // of each leaf in the kernel; NULL: used where it lies
+    char **lvalues; // of each leaf in the kernel: its variable for the current element; NULL: it has had none
     bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
     size_t block_align;  // largest alignment of a field
     uint32_t element;    // which of the thread's elements is being written
     char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
     uint32_t max_groups; // in a row of folded ones
-    const char *function;
-    bool failed; // out of memory
+    bool failed;         // out of memory
 };
 
 // >>walk.c
@@ -29907,7 +29909,9 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // ... or else the name of its variable, which is declared and filled.
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
-// The leaf's variable, "a_x_1"; `loads`: filled here.
+// Names the leaf's variable for the current element, "a_x_1", as what loads and stores mean.
+SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
+// ... and declares it; `loads`: and fills it.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
                                 const char *indent);
 // Loads a leaf that has one value for all of a run's elements.
@@ -29942,15 +29946,14 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // once a thread: hoist
 // >>element.c
 // The element function.
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out);
-// Functions under other names, for those that the element function's own names would hide.
-SPYI_FN void spyi_emit_hidden(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out);
-SPYI_FN void spyi_spell_called(const spyi_graph *graph, uint32_t call, spyi_text *out);
 // Of a leaf: an output that nobody wants to know about.
 SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
 // Whether it takes part in the derivative.
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
 // Whether the element function hands it back; other outputs are variables within.
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
+// The result that the element function returns; NULL: none, its outputs are parameters.
+SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
 // Whether it is a parameter of the element function.
 SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf);
 
@@ -30431,20 +30434,24 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>variables
 
-// The leaf's variable, "a_x_1"; `loads`: filled here.
-SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
-                                const char *indent) {
+// The leaf's variable for the current element: "a_x_1".
+SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *prefix) {
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
     free(s->lvalues[i]);
     s->lvalues[i] = spyi_strdup(spyi_text_str(&name));
+    spyi_text_free(&name);
+}
+
+// It is declared, too; `loads`: and filled.
+SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
+                                const char *indent) {
+    spyi_name_variable(s, i, prefix);
     s->fresh[i] = loads && !spyi_gathers(s, i);
     if (!s->fresh[i])
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type),
-                      spyi_text_str(&name));
+        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type), s->lvalues[i]);
     if (loads) spyi_emit_leaf_load(s, i, indent);
     s->fresh[i] = false;
-    spyi_text_free(&name);
 }
 
 // The leaf's value for the current element.
@@ -30984,7 +30991,8 @@ SPYI_FN void spyi_single_call_free(spyi_single_call *single) {
 // >>emit/element.c ------------------------------------------------------------------------------------------
 
 // The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
-// each of them takes part in a derivative or not. Its body makes the arguments of the graph's calls of the leaves, makes the calls
+// each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
+// derivative is asked for. Its body makes the arguments of the graph's calls of the leaves, makes the calls
 // one after another, and takes apart what comes back. It knows neither threads nor memory: those are the prologue's.
 
 // >>its parameters
@@ -30999,13 +31007,27 @@ SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
     return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
 
+static bool spyi_goes_in(const spyi_bound *b, const spyi_leaf *leaf) {
+    return b->mode ? leaf->param_in : leaf->in;
+}
+
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
+    if (!b->mode) return leaf->out;
     return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
 }
 
+SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b) {
+    int32_t leaf = b->mode || !b->has_result ? -1 : b->nodes[b->param_count].leaf;
+    return leaf < 0 ? NULL : &b->leaves[leaf];
+}
+
 SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf) {
-    return leaf->role == SPYI_ROLE_VALUE && !spyi_is_dropped(leaf) &&
-           (leaf->param_in || spyi_comes_back(b, leaf));
+    return leaf->role == SPYI_ROLE_VALUE && !spyi_is_dropped(leaf) && leaf != spyi_returned_leaf(b) &&
+           (spyi_goes_in(b, leaf) || spyi_comes_back(b, leaf));
+}
+
+static const char *spyi_spell_leaf(const spyi_leaf *leaf) {
+    return leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type);
 }
 
 static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
@@ -31013,39 +31035,76 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
     const char *comma = "";
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        bool back = spyi_comes_back(b, leaf);
+        bool in = spyi_goes_in(b, leaf), back = spyi_comes_back(b, leaf);
         if (!spyi_is_parameter(b, leaf)) continue;
         spyi_text_add(out, "%s%s%s v_%s", comma,
-                      back && leaf->param_in    ? "inout "
-                      : back                    ? "out "
-                      : spyi_is_active(b, leaf) ? ""
-                                                : "no_diff ",
-                      leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type), s->names[i]);
+                      back && in                            ? "inout "
+                      : back                                ? "out "
+                      : !b->mode || spyi_is_active(b, leaf) ? ""
+                                                            : "no_diff ",
+                      spyi_spell_leaf(leaf), s->names[i]);
         comma = ", ";
     }
 }
 
 // >>arguments of the calls
 
+static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
+                                 spyi_text *out);
+
+// A variable for a part of the argument `of`: "a_light__color". Names of parameters have no two underscores in a row, but ours do.
+static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
+    spyi_text_add(out, "%s__%s", of, part);
+    for (char *c = out->data; c && *c; c++)
+        if (*c == '.' || *c == '[' || *c == ']') *c = '_';
+}
+
+// A DifferentialPair is made of its two parts. `top`: it is declared, too.
+static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
+                               spyi_text *out) {
+    spyi_text parts = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *child = &s->bound->nodes[node->first + i];
+        if (i) spyi_text_add(&parts, ", ");
+        if (child->leaf >= 0) {
+            spyi_text_add(&parts, "v_%s", s->names[child->leaf]);
+            continue;
+        }
+        spyi_text part = { NULL, 0, 0 };
+        spyi_spell_part(to, child->name, &part);
+        spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
+        spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
+        spyi_text_add(&parts, "%s", spyi_text_str(&part));
+        spyi_text_free(&part);
+    }
+    spyi_text_add(out, "    %s%s%s = diffPair(%s);\n", top ? spyi_spell(node->type) : "", top ? " " : "", to,
+                  spyi_text_str(&parts));
+    spyi_text_free(&parts);
+}
+
 // Fills the argument `to` before the calls, or hands its outputs on after them.
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
-                                spyi_text *out) {
+                                 spyi_text *out) {
     const spyi_node *node = &s->bound->nodes[node_index];
     if (node->leaf >= 0) {
         const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
-        if (before && leaf->param_in) spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (before && spyi_goes_in(s->bound, leaf))
+            spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
         if (!before && spyi_comes_back(s->bound, leaf))
             spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
+        return;
+    }
+    if (before && spyi_type_is_pair(node->type)) {
+        if (node->in) spyi_argument_pair(s, node, to, false, out);
         return;
     }
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
         spyi_spell_field(to, child, &field);
-        if (before && child->leaf < 0 &&
-            child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
-            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
+        if (before && s->bound->mode && child->leaf < 0 &&
+            child->in) { // derivatives in Slang 2026.12 assert at constants for fields of fields
+            spyi_spell_part(to, child->name, &part);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
             spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
             spyi_text_add(out, "    %s = %s;\n", spyi_text_str(&field), spyi_text_str(&part));
@@ -31061,12 +31120,13 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
     if (node->leaf < 0) return true;
     const spyi_leaf *leaf = &b->leaves[node->leaf];
-    return leaf->param_out && !spyi_comes_back(b, leaf);
+    return b->mode && leaf->param_out && !spyi_comes_back(b, leaf);
 }
 
 static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out) {
     const spyi_node *node = &s->bound->nodes[p];
-    if (spyi_needs_local(s->bound, node)) spyi_text_add(out, "a_%s", node->name);
+    if (p == s->bound->param_count && spyi_returned_leaf(s->bound)) spyi_text_add(out, "r%s", node->name);
+    else if (spyi_needs_local(s->bound, node)) spyi_text_add(out, "a_%s", node->name);
     else spyi_text_add(out, "v_%s", s->names[node->leaf]);
 }
 
@@ -31075,12 +31135,11 @@ static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out)
 // The function's parameters and variables begin with these; a function that is called so would be hidden by them.
 static bool spyi_is_hidden(const spyi_graph_call *call) {
     const char *name = call->spelling;
-    bool letter = name[0] == 'a' || name[0] == 'b' || name[0] == 'r' || name[0] == 'v' || name[0] == 'w';
-    return call->callee == SPYI_CALLEE_FUNCTION &&
-           ((letter && name[1] == '_') || strncmp(name, "spy", 3) == 0);
+    bool letter = name[0] == 'a' || name[0] == 'r' || name[0] == 'v';
+    return call->callee == SPYI_CALLEE_FUNCTION && letter && name[1] == '_';
 }
 
-SPYI_FN void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *out) {
+static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *out) {
     if (!spyi_is_hidden(&graph->calls[c])) spyi_text_add(out, "%s", graph->calls[c].spelling);
     else if (c) spyi_text_add(out, "spyi_called_%u", c);
     else spyi_text_add(out, "spyi_called");
@@ -31128,11 +31187,17 @@ static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph
     else spyi_text_add(out, "r_%u", operand->index);
 }
 
-static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
+// `ends`: nothing stands behind the call.
+static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
+                              spyi_text *out) {
+    const spyi_leaf *returned = spyi_returned_leaf(s->bound);
     const spyi_graph_call *call = &graph->calls[c];
     uint32_t first = 0;
     spyi_text_add(out, "    ");
-    if (spyi_gives_result(s, graph, c)) {
+    if (returned && ends && spyi_gives_result(s, graph, c)) {
+        spyi_text_add(out, "return ");
+    } else if (spyi_gives_result(s, graph, c)) {
+        if (returned) spyi_text_add(out, "%s ", spyi_spell_leaf(returned));
         spyi_spell_top(s, s->bound->param_count, out);
         spyi_text_add(out, " = ");
     } else if (spyi_is_used(graph, c)) {
@@ -31151,174 +31216,82 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     spyi_text_add(out, ");\n");
 }
 
-SPYI_FN void spyi_emit_hidden(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
-    for (uint32_t c = 0; c < graph->call_count; c++)
-        if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
-}
-
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
     const spyi_bound *b = s->bound;
-    uint32_t tops = b->param_count + (b->has_result ? 1u : 0u);
-    spyi_text_add(out, "[Differentiable]\nvoid spyi_element(");
+    const spyi_leaf *returned = spyi_returned_leaf(b);
+    uint32_t tops = b->param_count + (b->has_result && !returned ? 1u : 0u);
+    spyi_text outputs = { NULL, 0, 0 }; // what is handed on after the calls
+    for (uint32_t c = 0; c < graph->call_count; c++)
+        if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
+    spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",
+                  returned ? spyi_spell_leaf(returned) : "void");
     spyi_element_parameters(s, out);
     spyi_text_add(out, ")\n{\n");
     for (uint32_t p = 0; p < tops; p++) {
+        const spyi_node *node = &b->nodes[p];
         spyi_text name = { NULL, 0, 0 };
-        if (!spyi_needs_local(b, &b->nodes[p])) continue;
+        if (!spyi_needs_local(b, node)) continue;
         spyi_spell_top(s, p, &name);
-        spyi_text_add(out, "    %s %s;\n", spyi_spell(b->nodes[p].type), spyi_text_str(&name));
-        if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
+        if (spyi_type_is_pair(node->type) && node->in) {
+            spyi_argument_pair(s, node, spyi_text_str(&name), true, out);
+        } else {
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
+        }
+        spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);
         spyi_text_free(&name);
     }
-    for (uint32_t c = 0; c < graph->call_count; c++) spyi_element_call(s, graph, c, out);
-    for (uint32_t p = 0; p < tops; p++) {
-        spyi_text name = { NULL, 0, 0 };
-        if (!spyi_needs_local(b, &b->nodes[p])) continue;
-        spyi_spell_top(s, p, &name);
-        spyi_argument_fields(s, p, spyi_text_str(&name), false, out);
-        spyi_text_free(&name);
+    for (uint32_t c = 0; c < graph->call_count; c++)
+        spyi_element_call(s, graph, c, c + 1 == graph->call_count && !outputs.size, out);
+    spyi_text_add(out, "%s", spyi_text_str(&outputs));
+    if (returned && (outputs.size || graph->result + 1 < graph->call_count)) {
+        spyi_text_add(out, "    return ");
+        spyi_spell_top(s, b->param_count, out);
+        spyi_text_add(out, ";\n");
     }
     spyi_text_add(out, "}\n\n");
+    spyi_text_free(&outputs);
 }
 
 // >>emit/forward.c ------------------------------------------------------------------------------------------
 
-// One element of a call: the variables of its arguments, their loads, the call itself, and the stores of its outputs.
-// gradient.c is the same for calls that compute gradients.
+// The element function for one element of the kernel, called as it is: its arguments with their loads, the call, and the stores
+// of its outputs. gradient.c is the same for calls that compute gradients.
 
-// >>variables
-
-// The variable of a part of a DifferentialPair: "p" or "d". The pair's number in the node list makes it the only one.
-static void spyi_spell_part(const spyi_emit_state *s, uint32_t pair_index, const spyi_node *part,
-                            spyi_text *out) {
-    spyi_text_add(out, "spyi_pair_%u_%s%s", pair_index, part->name, s->suffix);
+// The beginning of a leaf's variable; its name follows: "a_x", "r_result".
+static const char *spyi_variable_prefix(const spyi_leaf *leaf) {
+    return strncmp(leaf->path, "_result", 7) == 0 ? "r" : "a_";
 }
 
-// The expression for a field of `parent`: a member, or a variable of its own when the parent is a DifferentialPair.
-static void spyi_spell_child(const spyi_emit_state *s, uint32_t parent_index, const char *parent,
-                             uint32_t child, spyi_text *out) {
-    const spyi_node *nodes = s->bound->nodes;
-    if (spyi_type_is_pair(nodes[parent_index].type)) spyi_spell_part(s, parent_index, &nodes[child], out);
-    else spyi_spell_field(parent, &nodes[child], out);
-}
-
-// Gives each leaf below a parameter the name of its variable. `declares`: declares the variables of the parts of pairs,
-// and with `top` the parameter's own, unless their loads or spyi_emit_pairs() do.
-static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
-                                bool declares, const char *indent) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
-    if (top && declares && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
-        s->fresh[node->leaf] = true;
-    else if (top && declares && !pair)
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
-    if (node->leaf >= 0) {
-        free(s->lvalues[node->leaf]);
-        s->lvalues[node->leaf] = spyi_strdup(lvalue);
-        return;
-    }
-    for (uint32_t i = 0; i < node->count; i++) {
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, lvalue, node->first + i, &field);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), pair, declares, indent);
-        spyi_text_free(&field);
-    }
-}
-
-// The DifferentialPairs of a parameter that goes in are made of their parts, inner ones first. `top`: a variable of its
-// own, which is declared here if it is a pair.
-static void spyi_emit_pairs(spyi_emit_state *s, uint32_t node_index, const char *name, bool top) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    bool pair = spyi_type_is_pair(node->type);
-    for (uint32_t i = 0; i < node->count; i++) {
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, name, node->first + i, &field);
-        spyi_emit_pairs(s, node->first + i, spyi_text_str(&field), pair);
-        spyi_text_free(&field);
-    }
-    if (!pair || !(top || node->in)) return;
-    spyi_text_add(&s->body, "    %s%s%s", top ? spyi_spell(node->type) : "", top ? " " : "", name);
-    for (uint32_t i = 0; i < node->count && node->in; i++) {
-        spyi_text_add(&s->body, i ? ", " : " = diffPair(");
-        spyi_spell_part(s, node_index, &s->bound->nodes[node->first + i], &s->body);
-    }
-    spyi_text_add(&s->body, node->in ? ");\n" : ";\n");
-}
-
-// Those of a parameter that comes back are taken apart. `declares`: the variables of the parts are declared, too.
-static void spyi_emit_parts(spyi_emit_state *s, uint32_t node_index, const char *name, bool declares,
-                            const char *indent) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    for (uint32_t i = 0; i < node->count; i++) {
-        const spyi_node *part = &s->bound->nodes[node->first + i];
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, name, node->first + i, &field);
-        if (spyi_type_is_pair(node->type))
-            spyi_text_add(&s->body, "%s%s%s%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
-                          declares ? " " : "", spyi_text_str(&field), name, part->name);
-        spyi_emit_parts(s, node->first + i, spyi_text_str(&field), declares, indent);
-        spyi_text_free(&field);
-    }
-}
-
-// >>the call
-
-// The arguments of the call for the current element; declares variables for those that need one and loads them.
 static void spyi_forward_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        const spyi_node *node = &b->nodes[p];
-        bool instance =
-            p == 0 && b->signature.callee == SPYI_CALLEE_METHOD; // stands before the method's name
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!spyi_is_parameter(b, leaf)) continue;
         if (arguments->size) spyi_text_add(arguments, ", ");
-        if (!instance && node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments))
+        if (!leaf->out) {
+            spyi_value_expression(s, i, arguments);
             continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, true, "    ");
-        if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        if (!spyi_type_holds_pair(b->nodes[p].type)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_pairs(s, p, spyi_text_str(&name), true);
-        spyi_text_free(&name);
+        }
+        const char *prefix = spyi_variable_prefix(leaf);
+        if (leaf->in) spyi_make_variable(s, i, prefix, true, "    ");
+        spyi_text_add(arguments, "%s%s%s", prefix, s->names[i], s->suffix);
     }
 }
 
-// The call for the current element, and its stores.
 static void spyi_forward_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count; p++) { // outputs go back from this element's variables
-        if (!b->nodes[p].out) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, false, indent);
-        spyi_text_free(&name);
+    const spyi_leaf *returned = spyi_returned_leaf(b);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!leaf->out) continue;
+        if (leaf->in || leaf == returned) spyi_name_variable(s, i, spyi_variable_prefix(leaf));
+        else spyi_make_variable(s, i, spyi_variable_prefix(leaf), false, indent);
     }
     spyi_text_add(&s->body, "%s", indent);
-    if (b->has_result) {
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "r_result%s", s->suffix);
-        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), true, false, indent);
-        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
-    spyi_text_add(&s->body, "%s(%s);\n", s->function, arguments);
-    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
-        bool is_result = p == b->param_count;
-        if (!b->nodes[p].out || !spyi_type_holds_pair(b->nodes[p].type)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
-                      s->suffix);
-        spyi_emit_parts(s, p, spyi_text_str(&name), is_result, indent);
-        spyi_text_free(&name);
-    }
+    if (returned)
+        spyi_text_add(&s->body, "%s %s = ", spyi_spell(returned->type), s->lvalues[returned - b->leaves]);
+    spyi_text_add(&s->body, "spyi_element(%s);\n", arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
@@ -31860,9 +31833,6 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
     spyi_text kernel = { NULL, 0, 0 };
-    spyi_text called = { NULL, 0, 0 };
-    spyi_spell_called(graph, 0, &called);
-    s->function = spyi_text_str(&called);
     spyi_declare_block(s);
     s->prologue->body(s);
     out->block_by_address = out->block_size > s->profile->max_block_bytes;
@@ -31895,11 +31865,9 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
-    spyi_emit_hidden(s, graph, &out->text);
-    if (s->bound->mode && !key->finishes) spyi_emit_element(s, graph, &out->text);
+    if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
-    spyi_text_free(&called);
 }
 
 // Whether print() may be called: the module or the call's own Slang text has it.

@@ -1,5 +1,6 @@
 // The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
-// each of them takes part in a derivative or not. Its body makes the arguments of the graph's calls of the leaves, makes the calls
+// each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
+// derivative is asked for. Its body makes the arguments of the graph's calls of the leaves, makes the calls
 // one after another, and takes apart what comes back. It knows neither threads nor memory: those are the prologue's.
 #include "emit/internal.h"
 
@@ -15,13 +16,27 @@ SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
     return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
 
+static bool spyi_goes_in(const spyi_bound *b, const spyi_leaf *leaf) {
+    return b->mode ? leaf->param_in : leaf->in;
+}
+
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
+    if (!b->mode) return leaf->out;
     return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
 }
 
+SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b) {
+    int32_t leaf = b->mode || !b->has_result ? -1 : b->nodes[b->param_count].leaf;
+    return leaf < 0 ? NULL : &b->leaves[leaf];
+}
+
 SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf) {
-    return leaf->role == SPYI_ROLE_VALUE && !spyi_is_dropped(leaf) &&
-           (leaf->param_in || spyi_comes_back(b, leaf));
+    return leaf->role == SPYI_ROLE_VALUE && !spyi_is_dropped(leaf) && leaf != spyi_returned_leaf(b) &&
+           (spyi_goes_in(b, leaf) || spyi_comes_back(b, leaf));
+}
+
+static const char *spyi_spell_leaf(const spyi_leaf *leaf) {
+    return leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type);
 }
 
 static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
@@ -29,39 +44,76 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
     const char *comma = "";
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        bool back = spyi_comes_back(b, leaf);
+        bool in = spyi_goes_in(b, leaf), back = spyi_comes_back(b, leaf);
         if (!spyi_is_parameter(b, leaf)) continue;
         spyi_text_add(out, "%s%s%s v_%s", comma,
-                      back && leaf->param_in    ? "inout "
-                      : back                    ? "out "
-                      : spyi_is_active(b, leaf) ? ""
-                                                : "no_diff ",
-                      leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type), s->names[i]);
+                      back && in                            ? "inout "
+                      : back                                ? "out "
+                      : !b->mode || spyi_is_active(b, leaf) ? ""
+                                                            : "no_diff ",
+                      spyi_spell_leaf(leaf), s->names[i]);
         comma = ", ";
     }
 }
 
 // >>arguments of the calls
 
+static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
+                                 spyi_text *out);
+
+// A variable for a part of the argument `of`: "a_light__color". Names of parameters have no two underscores in a row, but ours do.
+static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
+    spyi_text_add(out, "%s__%s", of, part);
+    for (char *c = out->data; c && *c; c++)
+        if (*c == '.' || *c == '[' || *c == ']') *c = '_';
+}
+
+// A DifferentialPair is made of its two parts. `top`: it is declared, too.
+static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
+                               spyi_text *out) {
+    spyi_text parts = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *child = &s->bound->nodes[node->first + i];
+        if (i) spyi_text_add(&parts, ", ");
+        if (child->leaf >= 0) {
+            spyi_text_add(&parts, "v_%s", s->names[child->leaf]);
+            continue;
+        }
+        spyi_text part = { NULL, 0, 0 };
+        spyi_spell_part(to, child->name, &part);
+        spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
+        spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
+        spyi_text_add(&parts, "%s", spyi_text_str(&part));
+        spyi_text_free(&part);
+    }
+    spyi_text_add(out, "    %s%s%s = diffPair(%s);\n", top ? spyi_spell(node->type) : "", top ? " " : "", to,
+                  spyi_text_str(&parts));
+    spyi_text_free(&parts);
+}
+
 // Fills the argument `to` before the calls, or hands its outputs on after them.
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
-                                spyi_text *out) {
+                                 spyi_text *out) {
     const spyi_node *node = &s->bound->nodes[node_index];
     if (node->leaf >= 0) {
         const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
-        if (before && leaf->param_in) spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (before && spyi_goes_in(s->bound, leaf))
+            spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
         if (!before && spyi_comes_back(s->bound, leaf))
             spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
+        return;
+    }
+    if (before && spyi_type_is_pair(node->type)) {
+        if (node->in) spyi_argument_pair(s, node, to, false, out);
         return;
     }
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
         spyi_spell_field(to, child, &field);
-        if (before && child->leaf < 0 &&
-            child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
-            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
+        if (before && s->bound->mode && child->leaf < 0 &&
+            child->in) { // derivatives in Slang 2026.12 assert at constants for fields of fields
+            spyi_spell_part(to, child->name, &part);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
             spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
             spyi_text_add(out, "    %s = %s;\n", spyi_text_str(&field), spyi_text_str(&part));
@@ -77,12 +129,13 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
     if (node->leaf < 0) return true;
     const spyi_leaf *leaf = &b->leaves[node->leaf];
-    return leaf->param_out && !spyi_comes_back(b, leaf);
+    return b->mode && leaf->param_out && !spyi_comes_back(b, leaf);
 }
 
 static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out) {
     const spyi_node *node = &s->bound->nodes[p];
-    if (spyi_needs_local(s->bound, node)) spyi_text_add(out, "a_%s", node->name);
+    if (p == s->bound->param_count && spyi_returned_leaf(s->bound)) spyi_text_add(out, "r%s", node->name);
+    else if (spyi_needs_local(s->bound, node)) spyi_text_add(out, "a_%s", node->name);
     else spyi_text_add(out, "v_%s", s->names[node->leaf]);
 }
 
@@ -91,12 +144,11 @@ static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out)
 // The function's parameters and variables begin with these; a function that is called so would be hidden by them.
 static bool spyi_is_hidden(const spyi_graph_call *call) {
     const char *name = call->spelling;
-    bool letter = name[0] == 'a' || name[0] == 'b' || name[0] == 'r' || name[0] == 'v' || name[0] == 'w';
-    return call->callee == SPYI_CALLEE_FUNCTION &&
-           ((letter && name[1] == '_') || strncmp(name, "spy", 3) == 0);
+    bool letter = name[0] == 'a' || name[0] == 'r' || name[0] == 'v';
+    return call->callee == SPYI_CALLEE_FUNCTION && letter && name[1] == '_';
 }
 
-SPYI_FN void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *out) {
+static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *out) {
     if (!spyi_is_hidden(&graph->calls[c])) spyi_text_add(out, "%s", graph->calls[c].spelling);
     else if (c) spyi_text_add(out, "spyi_called_%u", c);
     else spyi_text_add(out, "spyi_called");
@@ -144,11 +196,17 @@ static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph
     else spyi_text_add(out, "r_%u", operand->index);
 }
 
-static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
+// `ends`: nothing stands behind the call.
+static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
+                              spyi_text *out) {
+    const spyi_leaf *returned = spyi_returned_leaf(s->bound);
     const spyi_graph_call *call = &graph->calls[c];
     uint32_t first = 0;
     spyi_text_add(out, "    ");
-    if (spyi_gives_result(s, graph, c)) {
+    if (returned && ends && spyi_gives_result(s, graph, c)) {
+        spyi_text_add(out, "return ");
+    } else if (spyi_gives_result(s, graph, c)) {
+        if (returned) spyi_text_add(out, "%s ", spyi_spell_leaf(returned));
         spyi_spell_top(s, s->bound->param_count, out);
         spyi_text_add(out, " = ");
     } else if (spyi_is_used(graph, c)) {
@@ -167,32 +225,39 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     spyi_text_add(out, ");\n");
 }
 
-SPYI_FN void spyi_emit_hidden(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
-    for (uint32_t c = 0; c < graph->call_count; c++)
-        if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
-}
-
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
     const spyi_bound *b = s->bound;
-    uint32_t tops = b->param_count + (b->has_result ? 1u : 0u);
-    spyi_text_add(out, "[Differentiable]\nvoid spyi_element(");
+    const spyi_leaf *returned = spyi_returned_leaf(b);
+    uint32_t tops = b->param_count + (b->has_result && !returned ? 1u : 0u);
+    spyi_text outputs = { NULL, 0, 0 }; // what is handed on after the calls
+    for (uint32_t c = 0; c < graph->call_count; c++)
+        if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
+    spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",
+                  returned ? spyi_spell_leaf(returned) : "void");
     spyi_element_parameters(s, out);
     spyi_text_add(out, ")\n{\n");
     for (uint32_t p = 0; p < tops; p++) {
+        const spyi_node *node = &b->nodes[p];
         spyi_text name = { NULL, 0, 0 };
-        if (!spyi_needs_local(b, &b->nodes[p])) continue;
+        if (!spyi_needs_local(b, node)) continue;
         spyi_spell_top(s, p, &name);
-        spyi_text_add(out, "    %s %s;\n", spyi_spell(b->nodes[p].type), spyi_text_str(&name));
-        if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
+        if (spyi_type_is_pair(node->type) && node->in) {
+            spyi_argument_pair(s, node, spyi_text_str(&name), true, out);
+        } else {
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
+        }
+        spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);
         spyi_text_free(&name);
     }
-    for (uint32_t c = 0; c < graph->call_count; c++) spyi_element_call(s, graph, c, out);
-    for (uint32_t p = 0; p < tops; p++) {
-        spyi_text name = { NULL, 0, 0 };
-        if (!spyi_needs_local(b, &b->nodes[p])) continue;
-        spyi_spell_top(s, p, &name);
-        spyi_argument_fields(s, p, spyi_text_str(&name), false, out);
-        spyi_text_free(&name);
+    for (uint32_t c = 0; c < graph->call_count; c++)
+        spyi_element_call(s, graph, c, c + 1 == graph->call_count && !outputs.size, out);
+    spyi_text_add(out, "%s", spyi_text_str(&outputs));
+    if (returned && (outputs.size || graph->result + 1 < graph->call_count)) {
+        spyi_text_add(out, "    return ");
+        spyi_spell_top(s, b->param_count, out);
+        spyi_text_add(out, ";\n");
     }
     spyi_text_add(out, "}\n\n");
+    spyi_text_free(&outputs);
 }

@@ -27,17 +27,20 @@ typedef struct spyi_emit_state spyi_emit_state;
 //   guard round spyi_emit_call() (a tail, a last row) is the prologue's.
 // - Before arguments() it has declared what its own number() and index() name, and has loaded what all its elements share: the
 //   leaves for which spyi_is_hoisted() is true (spyi_load_hoisted()) and those for which spyi_is_wide() is true (wide.c).
-// - number() gives the number of the current element in the call, and index() the place of the current element in a leaf's
-//   memory. Only leaf.c and wide.c ask: loads and stores of a leaf are written there and name no thread.
-// - The prologue takes from the element function nothing but the text of its call.
+// - number() gives the number of the current element in the call, and index() where the current element lies in a leaf's memory.
+//   The loads and stores of one leaf (leaf.c) are made of these two and name no thread. wide.c belongs to the compute prologue.
+// - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to the wrapper.
 typedef struct spyi_prologue {
-    const char *(*name)(
-        const spyi_emit_state *s); // of the kernel's form, for the comment that it begins with
+    // The kernel's form, for the comment that it begins with: "wide".
+    const char *(*name)(const spyi_emit_state *s);
     // The entry point's attributes, its name, and those of its parameters that the system fills; the list stays open.
     void (*head)(const spyi_emit_state *s, spyi_text *out);
-    void (*fields)(spyi_emit_state *s); // of the parameter block, those that the prologue itself needs
+    // Declares the fields of the parameter block that the prologue itself needs.
+    void (*fields)(spyi_emit_state *s);
+    // Writes the statements of the entry point.
     void (*body)(spyi_emit_state *s);
-    void (*number)(const spyi_emit_state *s, spyi_text *out); // an expression of type int
+    // The number of the current element in the call, as an expression of type int.
+    void (*number)(const spyi_emit_state *s, spyi_text *out);
     // The current element's index in the memory of a leaf, behind the leaf's base; no text where all elements have the first
     // one. Wide leaves: of access number `access`. `store`: it is written there, so it must not be another element's.
     void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
@@ -64,15 +67,14 @@ struct spyi_emit_state {
     spyi_text holders; // globals
     spyi_text body;
     char **names;   // of each leaf in block and buffers: its path with dots replaced
-    char **lvalues; // of each leaf in the kernel; NULL: used where it lies
+    char **lvalues; // of each leaf in the kernel: its variable for the current element; NULL: it has had none
     bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
     size_t block_align;  // largest alignment of a field
     uint32_t element;    // which of the thread's elements is being written
     char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
     uint32_t max_groups; // in a row of folded ones
-    const char *function;
-    bool failed; // out of memory
+    bool failed;         // out of memory
 };
 
 // >>walk.c
@@ -128,7 +130,9 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // ... or else the name of its variable, which is declared and filled.
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
-// The leaf's variable, "a_x_1"; `loads`: filled here.
+// Names the leaf's variable for the current element, "a_x_1", as what loads and stores mean.
+SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
+// ... and declares it; `loads`: and fills it.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
                                 const char *indent);
 // Loads a leaf that has one value for all of a run's elements.
@@ -163,15 +167,14 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // once a thread: hoist
 // >>element.c
 // The element function.
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out);
-// Functions under other names, for those that the element function's own names would hide.
-SPYI_FN void spyi_emit_hidden(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out);
-SPYI_FN void spyi_spell_called(const spyi_graph *graph, uint32_t call, spyi_text *out);
 // Of a leaf: an output that nobody wants to know about.
 SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
 // Whether it takes part in the derivative.
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
 // Whether the element function hands it back; other outputs are variables within.
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
+// The result that the element function returns; NULL: none, its outputs are parameters.
+SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
 // Whether it is a parameter of the element function.
 SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf);
 

@@ -44,9 +44,6 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
     spyi_text kernel = { NULL, 0, 0 };
-    spyi_text called = { NULL, 0, 0 };
-    spyi_spell_called(graph, 0, &called);
-    s->function = spyi_text_str(&called);
     spyi_declare_block(s);
     s->prologue->body(s);
     out->block_by_address = out->block_size > s->profile->max_block_bytes;
@@ -79,11 +76,9 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
-    spyi_emit_hidden(s, graph, &out->text);
-    if (s->bound->mode && !key->finishes) spyi_emit_element(s, graph, &out->text);
+    if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
-    spyi_text_free(&called);
 }
 
 // Whether print() may be called: the module or the call's own Slang text has it.

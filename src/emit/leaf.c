@@ -197,20 +197,24 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>variables
 
-// The leaf's variable, "a_x_1"; `loads`: filled here.
-SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
-                                const char *indent) {
+// The leaf's variable for the current element: "a_x_1".
+SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *prefix) {
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
     free(s->lvalues[i]);
     s->lvalues[i] = spyi_strdup(spyi_text_str(&name));
+    spyi_text_free(&name);
+}
+
+// It is declared, too; `loads`: and filled.
+SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
+                                const char *indent) {
+    spyi_name_variable(s, i, prefix);
     s->fresh[i] = loads && !spyi_gathers(s, i);
     if (!s->fresh[i])
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type),
-                      spyi_text_str(&name));
+        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type), s->lvalues[i]);
     if (loads) spyi_emit_leaf_load(s, i, indent);
     s->fresh[i] = false;
-    spyi_text_free(&name);
 }
 
 // The leaf's value for the current element.
