@@ -77,10 +77,16 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
-// Three numbers, in x, y and z.
-static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
+SPYI_FN void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
     spyi_add_field(s, op, 0, 0, 4, 4, "uint %s[3]", name);
     for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
+}
+
+SPYI_FN void spyi_declare_shape(spyi_emit_state *s) {
+    uint32_t rank = s->bound->rank;
+    spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", rank ? rank : 1);
+    for (uint32_t d = 1; d < rank; d++, s->out->block_size += 4)
+        spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
 }
 
 SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf) {
@@ -124,23 +130,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
         if (spyi_leaf_in_memory(&b->leaves[i]) && !spyi_is_skipped(s, i)) spyi_declare_leaf(s, i);
     if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
-    if (key->rank > 0 && !key->team) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->team) spyi_declare_sums(s);
-    if (key->folded && !b->dispatch && !key->team) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
-    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
-    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
-    if (b->uses_library || b->call_info || key->grouped) {
-        spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
-        for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
-            spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
-    }
-    if (spyi_needs_coordinates(s) && !key->grouped && !key->by_team) {
-        for (uint32_t d = 1; d < key->rank; d++) {
-            spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
-            spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
-            spyi_add_field(s, SPYI_PACK_SHIFT, d, 0, 4, 4, "uint _shift%u", d);
-        }
-    }
+    s->prologue->fields(s);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];

@@ -1,157 +1,263 @@
-// One element of a call: the variables of its arguments, their loads, the call itself, and the stores of its outputs.
-// gradient.c writes the call instead where gradients are computed.
+// The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
+// each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
+// derivative is asked for. Its body makes the arguments of the graph's calls of the leaves, makes the calls
+// one after another, and takes apart what comes back. It knows neither threads nor memory: those are the prologue's.
 #include "emit/internal.h"
 
-// >>variables
+// >>its parameters
 
-// The variable of a part of a DifferentialPair: "p" or "d". The pair's number in the node list makes it the only one.
-static void spyi_spell_part(const spyi_emit_state *s, uint32_t pair_index, const spyi_node *part,
-                            spyi_text *out) {
-    spyi_text_add(out, "spyi_pair_%u_%s%s", pair_index, part->name, s->suffix);
+SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf) {
+    return (leaf->traits & SPYI_TRAIT_UNUSED) && !leaf->grads[SPYI_GRAD_IN];
 }
 
-// The expression for a field of `parent`: a member, or a variable of its own when the parent is a DifferentialPair.
-static void spyi_spell_child(const spyi_emit_state *s, uint32_t parent_index, const char *parent,
-                             uint32_t child, spyi_text *out) {
-    const spyi_node *nodes = s->bound->nodes;
-    if (spyi_type_is_pair(nodes[parent_index].type)) spyi_spell_part(s, parent_index, &nodes[child], out);
-    else spyi_spell_field(parent, &nodes[child], out);
+SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
+    if (b->mode == SPY_CALL_FORWARD_DIFF)
+        return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
+    return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
 
-// Gives each leaf below a parameter the name of its variable. `declares`: declares the variables of the parts of pairs,
-// and with `top` the parameter's own, unless their loads or spyi_emit_pairs() do.
-static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
-                                bool declares, const char *indent) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
-    if (top && declares && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
-        s->fresh[node->leaf] = true;
-    else if (top && declares && !pair)
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
-    if (node->leaf >= 0) {
-        free(s->lvalues[node->leaf]);
-        s->lvalues[node->leaf] = spyi_strdup(lvalue);
-        return;
-    }
-    for (uint32_t i = 0; i < node->count; i++) {
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, lvalue, node->first + i, &field);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), pair, declares, indent);
-        spyi_text_free(&field);
-    }
+static bool spyi_goes_in(const spyi_bound *b, const spyi_leaf *leaf) {
+    return b->mode ? leaf->param_in : leaf->in;
 }
 
-// The DifferentialPairs of a parameter that goes in are made of their parts, inner ones first. `top`: a variable of its
-// own, which is declared here if it is a pair.
-static void spyi_emit_pairs(spyi_emit_state *s, uint32_t node_index, const char *name, bool top) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    bool pair = spyi_type_is_pair(node->type);
-    for (uint32_t i = 0; i < node->count; i++) {
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, name, node->first + i, &field);
-        spyi_emit_pairs(s, node->first + i, spyi_text_str(&field), pair);
-        spyi_text_free(&field);
-    }
-    if (!pair || !(top || node->in)) return;
-    spyi_text_add(&s->body, "    %s%s%s", top ? spyi_spell(node->type) : "", top ? " " : "", name);
-    for (uint32_t i = 0; i < node->count && node->in; i++) {
-        spyi_text_add(&s->body, i ? ", " : " = diffPair(");
-        spyi_spell_part(s, node_index, &s->bound->nodes[node->first + i], &s->body);
-    }
-    spyi_text_add(&s->body, node->in ? ");\n" : ";\n");
+SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
+    if (!b->mode) return leaf->out;
+    return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
 }
 
-// Those of a parameter that comes back are taken apart. `declares`: the variables of the parts are declared, too.
-static void spyi_emit_parts(spyi_emit_state *s, uint32_t node_index, const char *name, bool declares,
-                            const char *indent) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    for (uint32_t i = 0; i < node->count; i++) {
-        const spyi_node *part = &s->bound->nodes[node->first + i];
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, name, node->first + i, &field);
-        if (spyi_type_is_pair(node->type))
-            spyi_text_add(&s->body, "%s%s%s%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
-                          declares ? " " : "", spyi_text_str(&field), name, part->name);
-        spyi_emit_parts(s, node->first + i, spyi_text_str(&field), declares, indent);
-        spyi_text_free(&field);
-    }
+SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b) {
+    int32_t leaf = b->mode || !b->has_result ? -1 : b->nodes[b->param_count].leaf;
+    return leaf < 0 ? NULL : &b->leaves[leaf];
 }
 
-// >>the call
+SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf) {
+    return leaf->role == SPYI_ROLE_VALUE && !spyi_is_dropped(leaf) && leaf != spyi_returned_leaf(b) &&
+           (spyi_goes_in(b, leaf) || spyi_comes_back(b, leaf));
+}
 
-// The arguments of the call for the current element; declares variables for those that need one and loads them.
-SPYI_FN void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
+static const char *spyi_spell_leaf(const spyi_leaf *leaf) {
+    return leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type);
+}
+
+static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
     const spyi_bound *b = s->bound;
-    if (b->mode) {
-        spyi_emit_gradient_arguments(s, arguments);
-        return;
+    const char *comma = "";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool in = spyi_goes_in(b, leaf), back = spyi_comes_back(b, leaf);
+        if (!spyi_is_parameter(b, leaf)) continue;
+        spyi_text_add(out, "%s%s%s v_%s", comma,
+                      back && in                            ? "inout "
+                      : back                                ? "out "
+                      : !b->mode || spyi_is_active(b, leaf) ? ""
+                                                            : "no_diff ",
+                      spyi_spell_leaf(leaf), s->names[i]);
+        comma = ", ";
     }
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        const spyi_node *node = &b->nodes[p];
-        bool instance =
-            p == 0 && b->signature.callee == SPYI_CALLEE_METHOD; // stands before the method's name
-        if (arguments->size) spyi_text_add(arguments, ", ");
-        if (!instance && node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments))
+}
+
+// >>arguments of the calls
+
+static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
+                                 spyi_text *out);
+
+// A variable for a part of the argument `of`: "a_light__color". Names of parameters have no two underscores in a row, but ours do.
+static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
+    spyi_text_add(out, "%s__%s", of, part);
+    for (char *c = out->data; c && *c; c++)
+        if (*c == '.' || *c == '[' || *c == ']') *c = '_';
+}
+
+// A DifferentialPair is made of its two parts. `top`: it is declared, too.
+static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
+                               spyi_text *out) {
+    spyi_text parts = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *child = &s->bound->nodes[node->first + i];
+        if (i) spyi_text_add(&parts, ", ");
+        if (child->leaf >= 0) {
+            spyi_text_add(&parts, "v_%s", s->names[child->leaf]);
             continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, true, "    ");
-        if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
-        spyi_text_free(&name);
+        }
+        spyi_text part = { NULL, 0, 0 };
+        spyi_spell_part(to, child->name, &part);
+        spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
+        spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
+        spyi_text_add(&parts, "%s", spyi_text_str(&part));
+        spyi_text_free(&part);
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        if (!spyi_type_holds_pair(b->nodes[p].type)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_pairs(s, p, spyi_text_str(&name), true);
-        spyi_text_free(&name);
+    spyi_text_add(out, "    %s%s%s = diffPair(%s);\n", top ? spyi_spell(node->type) : "", top ? " " : "", to,
+                  spyi_text_str(&parts));
+    spyi_text_free(&parts);
+}
+
+// Fills the argument `to` before the calls, or hands its outputs on after them.
+static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
+                                 spyi_text *out) {
+    const spyi_node *node = &s->bound->nodes[node_index];
+    if (node->leaf >= 0) {
+        const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
+        if (before && spyi_goes_in(s->bound, leaf))
+            spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (!before && spyi_comes_back(s->bound, leaf))
+            spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
+        return;
+    }
+    if (before && spyi_type_is_pair(node->type)) {
+        if (node->in) spyi_argument_pair(s, node, to, false, out);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *child = &s->bound->nodes[node->first + i];
+        spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
+        spyi_spell_field(to, child, &field);
+        if (before && s->bound->mode && child->leaf < 0 &&
+            child->in) { // derivatives in Slang 2026.12 assert at constants for fields of fields
+            spyi_spell_part(to, child->name, &part);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
+            spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
+            spyi_text_add(out, "    %s = %s;\n", spyi_text_str(&field), spyi_text_str(&part));
+        } else {
+            spyi_argument_fields(s, node->first + i, spyi_text_str(&field), before, out);
+        }
+        spyi_text_free(&field);
+        spyi_text_free(&part);
     }
 }
 
-// The call for the current element, and its stores.
-SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
-                            const char *indent) {
+// Whether an argument or the result needs a variable of its own; else it is one of the function's parameters.
+static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
+    if (node->leaf < 0) return true;
+    const spyi_leaf *leaf = &b->leaves[node->leaf];
+    return b->mode && leaf->param_out && !spyi_comes_back(b, leaf);
+}
+
+static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out) {
+    const spyi_node *node = &s->bound->nodes[p];
+    if (p == s->bound->param_count && spyi_returned_leaf(s->bound)) spyi_text_add(out, "r%s", node->name);
+    else if (spyi_needs_local(s->bound, node)) spyi_text_add(out, "a_%s", node->name);
+    else spyi_text_add(out, "v_%s", s->names[node->leaf]);
+}
+
+// >>calls
+
+// The function's parameters and variables begin with these; a function that is called so would be hidden by them.
+static bool spyi_is_hidden(const spyi_graph_call *call) {
+    const char *name = call->spelling;
+    bool letter = name[0] == 'a' || name[0] == 'r' || name[0] == 'v';
+    return call->callee == SPYI_CALLEE_FUNCTION && letter && name[1] == '_';
+}
+
+static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *out) {
+    if (!spyi_is_hidden(&graph->calls[c])) spyi_text_add(out, "%s", graph->calls[c].spelling);
+    else if (c) spyi_text_add(out, "spyi_called_%u", c);
+    else spyi_text_add(out, "spyi_called");
+}
+
+// For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
+static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
+    const spyi_graph_call *call = &graph->calls[c];
+    bool returns = call->result->kind != SPYI_TYPE_VOID;
+    if (s->bound->mode) spyi_text_add(out, "[Differentiable]\n");
+    spyi_text_add(out, "%s ", returns ? spyi_spell(call->result) : "void");
+    spyi_spell_called(graph, c, out);
+    spyi_text_add(out, "(");
+    for (uint32_t o = 0; o < call->operand_count; o++) {
+        const spyi_operand *operand = &call->operands[o];
+        const spyi_node *node = operand->is_result ? NULL : &s->bound->nodes[operand->index];
+        const spyi_type *type = node ? node->type : graph->calls[operand->index].result;
+        spyi_text_add(out, "%s%s%s p%u", o ? ", " : "",
+                      !node || !node->out ? ""
+                      : node->in          ? "inout "
+                                          : "out ",
+                      spyi_spell(type), o);
+    }
+    spyi_text_add(out, ")\n{\n    %s%s(", returns ? "return " : "", call->spelling);
+    for (uint32_t o = 0; o < call->operand_count; o++) spyi_text_add(out, o ? ", p%u" : "p%u", o);
+    spyi_text_add(out, ");\n}\n\n");
+}
+
+// Whether a later call takes what call `c` returns.
+static bool spyi_is_used(const spyi_graph *graph, uint32_t c) {
+    for (uint32_t i = c + 1; i < graph->call_count; i++)
+        for (uint32_t o = 0; o < graph->calls[i].operand_count; o++)
+            if (graph->calls[i].operands[o].is_result && graph->calls[i].operands[o].index == c) return true;
+    return false;
+}
+
+static bool spyi_gives_result(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c) {
+    return s->bound->has_result && graph->result == c;
+}
+
+static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph, const spyi_operand *operand,
+                               spyi_text *out) {
+    if (!operand->is_result) spyi_spell_top(s, operand->index, out);
+    else if (spyi_gives_result(s, graph, operand->index)) spyi_spell_top(s, s->bound->param_count, out);
+    else spyi_text_add(out, "r_%u", operand->index);
+}
+
+// `ends`: nothing stands behind the call.
+static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
+                              spyi_text *out) {
+    const spyi_leaf *returned = spyi_returned_leaf(s->bound);
+    const spyi_graph_call *call = &graph->calls[c];
+    uint32_t first = 0;
+    spyi_text_add(out, "    ");
+    if (returned && ends && spyi_gives_result(s, graph, c)) {
+        spyi_text_add(out, "return ");
+    } else if (spyi_gives_result(s, graph, c)) {
+        if (returned) spyi_text_add(out, "%s ", spyi_spell_leaf(returned));
+        spyi_spell_top(s, s->bound->param_count, out);
+        spyi_text_add(out, " = ");
+    } else if (spyi_is_used(graph, c)) {
+        spyi_text_add(out, "%s r_%u = ", spyi_spell(call->result), c);
+    }
+    if (call->callee == SPYI_CALLEE_METHOD) {
+        spyi_spell_operand(s, graph, &call->operands[first++], out);
+        spyi_text_add(out, ".");
+    }
+    spyi_spell_called(graph, c, out);
+    spyi_text_add(out, "(");
+    for (uint32_t o = first; o < call->operand_count; o++) {
+        if (o > first) spyi_text_add(out, ", ");
+        spyi_spell_operand(s, graph, &call->operands[o], out);
+    }
+    spyi_text_add(out, ");\n");
+}
+
+SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count && !b->mode;
-         p++) { // outputs go back from this element's variables
-        if (!b->nodes[p].out) continue;
+    const spyi_leaf *returned = spyi_returned_leaf(b);
+    uint32_t tops = b->param_count + (b->has_result && !returned ? 1u : 0u);
+    spyi_text outputs = { NULL, 0, 0 }; // what is handed on after the calls
+    for (uint32_t c = 0; c < graph->call_count; c++)
+        if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
+    spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",
+                  returned ? spyi_spell_leaf(returned) : "void");
+    spyi_element_parameters(s, out);
+    spyi_text_add(out, ")\n{\n");
+    for (uint32_t p = 0; p < tops; p++) {
+        const spyi_node *node = &b->nodes[p];
         spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, false, indent);
+        if (!spyi_needs_local(b, node)) continue;
+        spyi_spell_top(s, p, &name);
+        if (spyi_type_is_pair(node->type) && node->in) {
+            spyi_argument_pair(s, node, spyi_text_str(&name), true, out);
+        } else {
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
+        }
+        spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);
         spyi_text_free(&name);
     }
-    if (b->call_info && b->rank) {
-        uint32_t group[SPY_MAX_RANK];
-        spyi_text_add(&s->body, "%sspyi_set_call(", indent);
-        spyi_element_text(s, &s->body);
-        spyi_text_add(&s->body, spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
-                                                          : ", spyi_block._shape);\n");
+    for (uint32_t c = 0; c < graph->call_count; c++)
+        spyi_element_call(s, graph, c, c + 1 == graph->call_count && !outputs.size, out);
+    spyi_text_add(out, "%s", spyi_text_str(&outputs));
+    if (returned && (outputs.size || graph->result + 1 < graph->call_count)) {
+        spyi_text_add(out, "    return ");
+        spyi_spell_top(s, b->param_count, out);
+        spyi_text_add(out, ";\n");
     }
-    if (b->mode) {
-        spyi_emit_gradient_call(s, arguments, indent);
-        return;
-    }
-    spyi_text_add(&s->body, "%s", indent);
-    if (b->has_result) {
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "r_result%s", s->suffix);
-        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), true, false, indent);
-        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
-    spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
-    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
-        bool is_result = p == b->param_count;
-        if (!b->nodes[p].out || !spyi_type_holds_pair(b->nodes[p].type)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
-                      s->suffix);
-        spyi_emit_parts(s, p, spyi_text_str(&name), is_result, indent);
-        spyi_text_free(&name);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
+    spyi_text_add(out, "}\n\n");
+    spyi_text_free(&outputs);
 }

@@ -2,7 +2,7 @@
 #ifndef SPYI_EMIT_H
 #define SPYI_EMIT_H
 
-#include "bind/bind.h"
+#include "emit/graph.h"
 #include "kinds/kind.h"
 
 #define SPYI_MOST_MEMORY_LEAVES 64
@@ -100,6 +100,10 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
                              const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
                              spyi_text *error);
+// Likewise of a graph of calls, whose arguments and result are the binding's.
+SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_profile *profile,
+                                   const spyi_bound *bound, const spyi_graph *graph,
+                                   const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
 SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);

@@ -1,148 +1,6 @@
-// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spyi_element, whose
-// parameters are the call's leaves, so that each leaf takes part in the derivative or not; the kernel calls it through bwd_diff
-// or fwd_diff. A gradient that each element has to itself is loaded, added to and stored here. One that elements share is
-// summed: team.c.
+// The element function's derivative for one element of the kernel: it is called through bwd_diff or fwd_diff. A gradient that each
+// element has to itself is loaded, added to and stored here. One that elements share is summed: team.c.
 #include "emit/internal.h"
-
-// >>the element function
-
-// An output that nobody wants to know about.
-static bool spyi_is_dropped(const spyi_leaf *leaf) {
-    return (leaf->traits & SPYI_TRAIT_UNUSED) && !leaf->grads[SPYI_GRAD_IN];
-}
-
-static bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
-    if (b->mode == SPY_CALL_FORWARD_DIFF)
-        return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
-    return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
-}
-
-static const char *spyi_leaf_type(const spyi_leaf *leaf) {
-    return leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type);
-}
-
-// Whether the wrapper's parameter goes back to the caller; other outputs are variables of the wrapper.
-static bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
-    return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
-}
-
-// A parameter of the wrapper before the call, or its outputs after it. `to`: the variable that it is in.
-static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
-                             spyi_text *out) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    if (node->leaf >= 0) {
-        const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
-        if (before && leaf->param_in) spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
-        if (!before && spyi_comes_back(s->bound, leaf))
-            spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
-        return;
-    }
-    for (uint32_t i = 0; i < node->count; i++) {
-        const spyi_node *child = &s->bound->nodes[node->first + i];
-        spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
-        spyi_spell_field(to, child, &field);
-        if (before && child->leaf < 0 &&
-            child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
-            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
-            spyi_emit_fields(s, node->first + i, spyi_text_str(&part), true, out);
-            spyi_text_add(out, "    %s = %s;\n", spyi_text_str(&field), spyi_text_str(&part));
-        } else {
-            spyi_emit_fields(s, node->first + i, spyi_text_str(&field), before, out);
-        }
-        spyi_text_free(&field);
-        spyi_text_free(&part);
-    }
-}
-
-// Whether a parameter or result needs a variable in the wrapper.
-static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
-    if (node->leaf < 0) return true;
-    const spyi_leaf *leaf = &b->leaves[node->leaf];
-    return leaf->param_out && !spyi_comes_back(b, leaf);
-}
-
-static void spyi_emit_parameters(const spyi_emit_state *s, spyi_text *out) {
-    const spyi_bound *b = s->bound;
-    const char *comma = "";
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        bool back = spyi_comes_back(b, leaf);
-        if (leaf->role != SPYI_ROLE_VALUE || spyi_is_dropped(leaf)) continue;
-        if (!back && !leaf->param_in) continue;
-        spyi_text_add(out, "%s%s%s v_%s", comma,
-                      back && leaf->param_in    ? "inout "
-                      : back                    ? "out "
-                      : spyi_is_active(b, leaf) ? ""
-                                                : "no_diff ",
-                      spyi_leaf_type(leaf), s->names[i]);
-        comma = ", ";
-    }
-}
-
-SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function, spyi_text *out) {
-    const spyi_bound *b = s->bound;
-    uint32_t tops = b->param_count + (b->has_result ? 1u : 0u);
-    spyi_text arguments = { NULL, 0, 0 }, result = { NULL, 0, 0 }, instance = { NULL, 0, 0 };
-    spyi_text_add(out, "[Differentiable]\nvoid spyi_element(");
-    spyi_emit_parameters(s, out);
-    spyi_text_add(out, ")\n{\n");
-    for (uint32_t p = 0; p < tops; p++) {
-        const spyi_node *node = &b->nodes[p];
-        bool is_result = p == b->param_count;
-        spyi_text name = { NULL, 0, 0 };
-        if (spyi_needs_local(b, node)) {
-            spyi_text_add(&name, "a_%s", node->name);
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
-            if (!is_result) spyi_emit_fields(s, p, spyi_text_str(&name), true, out);
-        } else {
-            spyi_text_add(&name, "v_%s", s->names[node->leaf]);
-        }
-        if (is_result) spyi_text_add(&result, "%s = ", spyi_text_str(&name));
-        else if (p == 0 && b->signature.callee == SPYI_CALLEE_METHOD)
-            spyi_text_add(&instance, "%s.", spyi_text_str(&name));
-        else spyi_text_add(&arguments, "%s%s", arguments.size ? ", " : "", spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    spyi_text_add(out, "    %s%s%s(%s);\n", spyi_text_str(&result), spyi_text_str(&instance), function,
-                  spyi_text_str(&arguments));
-    for (uint32_t p = 0; p < tops; p++) {
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s", b->nodes[p].name);
-        if (spyi_needs_local(b, &b->nodes[p])) spyi_emit_fields(s, p, spyi_text_str(&name), false, out);
-        spyi_text_free(&name);
-    }
-    spyi_text_add(out, "}\n\n");
-    spyi_text_free(&arguments);
-    spyi_text_free(&result);
-    spyi_text_free(&instance);
-}
-
-// >>the call for an element
-
-// The leaf's variable, "a_x_1"; `loads`: filled here.
-SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
-                                const char *indent) {
-    spyi_text name = { NULL, 0, 0 };
-    spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
-    free(s->lvalues[i]);
-    s->lvalues[i] = spyi_strdup(spyi_text_str(&name));
-    s->fresh[i] = loads && !spyi_gathers(s, i);
-    if (!s->fresh[i])
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type),
-                      spyi_text_str(&name));
-    if (loads) spyi_emit_leaf_load(s, i, indent);
-    s->fresh[i] = false;
-    spyi_text_free(&name);
-}
-
-// The leaf's value for the current element.
-static void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    if (spyi_leaf_expression(s, i, out)) return;
-    spyi_make_variable(s, i, "a_", true, "    ");
-    spyi_text_add(out, "%s", s->lvalues[i]);
-}
 
 // A gradient that is read, as the derivative takes it.
 static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -203,7 +61,7 @@ static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     spyi_text_free(&pair);
 }
 
-SPYI_FN void spyi_emit_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
+static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
@@ -263,7 +121,7 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
     spyi_text_free(&from);
 }
 
-SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
+static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
     spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
@@ -272,4 +130,9 @@ SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, 
         if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
         if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);
     }
+}
+
+SPYI_FN const spyi_wrapper *spyi_derivative(void) {
+    static const spyi_wrapper wrapper = { spyi_gradient_arguments, spyi_gradient_call };
+    return &wrapper;
 }

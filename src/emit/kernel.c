@@ -30,65 +30,6 @@
 // thread.
 #include "emit/internal.h"
 
-#define SPYI_MOST_ELEMENTS 16
-
-static void spyi_emit_body(spyi_emit_state *s, const char *function) {
-    uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
-    bool wide = s->key->width > 1, tail = spyi_has_tail(s);
-    spyi_text arguments[SPYI_MOST_ELEMENTS];
-    memset(arguments, 0, sizeof arguments);
-    if (s->key->team) {
-        spyi_emit_team_body(s);
-        return;
-    }
-    spyi_emit_prologue(s);
-    spyi_emit_thread_loads(s);
-    // All loads first, so that they are under way together; then each call with its stores.
-    for (s->element = 0; s->element < elements; s->element++) {
-        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
-        spyi_emit_arguments(s, &arguments[s->element]);
-    }
-    for (s->element = 0; s->element < elements; s->element++) {
-        bool guarded = tail && s->element > 0;
-        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
-        if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
-        else if (!wide && s->element > 0)
-            spyi_text_add(&s->body, "    if (spy_i%s >= spyi_block._count) return;\n", s->suffix);
-        spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
-        if (guarded) spyi_text_add(&s->body, "    }\n");
-        spyi_text_free(&arguments[s->element]);
-    }
-    s->element = 0;
-    s->suffix[0] = 0;
-    spyi_emit_thread_stores(s);
-}
-
-// Our names in the kernel begin with these; a function that is called so would be hidden by them.
-static bool spyi_is_hidden(const char *function) {
-    bool letter = function[0] == 'a' || function[0] == 'b' || function[0] == 'r' || function[0] == 'v' ||
-                  function[0] == 'w';
-    return (letter && function[1] == '_') || strncmp(function, "spy", 3) == 0;
-}
-
-// For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
-static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_text *out) {
-    const spyi_bound *b = s->bound;
-    const spyi_type *result = b->signature.result;
-    if (b->mode) spyi_text_add(out, "[Differentiable]\n");
-    spyi_text_add(out, "%s spyi_called(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        const spyi_node *node = &b->nodes[p];
-        spyi_text_add(out, "%s%s%s p%u", p ? ", " : "",
-                      node->in && node->out ? "inout "
-                      : node->out           ? "out "
-                                            : "",
-                      spyi_spell(node->type), p);
-    }
-    spyi_text_add(out, ")\n{\n    %s%s(", result->kind == SPYI_TYPE_VOID ? "" : "return ", function);
-    for (uint32_t p = 0; p < b->param_count; p++) spyi_text_add(out, p ? ", p%u" : "p%u", p);
-    spyi_text_add(out, ");\n}\n\n");
-}
-
 // The shape of a call group, for get_call_group_id() and its like.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
@@ -99,39 +40,28 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
 }
 
 // Puts the parts together.
-static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
+static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
-    const char *spelling = s->bound->signature.spelling;
-    bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
-    spyi_emit_body(s, hidden ? "spyi_called" : spelling);
+    s->prologue->body(s);
     out->block_by_address = out->block_size > s->profile->max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->rules->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
-    spyi_emit_entry_head(s, &kernel);
+    s->prologue->head(s, &kernel);
     if (out->block_size && (out->block_by_address || !s->rules->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
                   out->prints ? "    spyi_print_to(spyi_block._print);\n" : "", spyi_text_str(&s->body));
-    const char *shape = s->bound->dispatch          ? "dispatch"
-                        : key->rank == 0            ? "one element"
-                        : key->finishes             ? "sums of sums"
-                        : key->team                 ? "sums"
-                        : key->grouped              ? "call groups"
-                        : key->crosses              ? "wide, across rows"
-                        : key->width > 1            ? "wide"
-                        : spyi_needs_coordinates(s) ? "strided"
-                                                    : "flat";
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
         "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s%s\nimport %s;\n\n",
-        s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
+        s->bound->signature.display, s->prologue->name(s), key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "",
         function->object.device->bounds ? ", indices of whole tensors checked" : "",
@@ -146,9 +76,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
-    if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
-    if (s->bound->mode && !key->finishes)
-        spyi_emit_differentiable(s, hidden ? "spyi_called" : spelling, &out->text);
+    if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -161,9 +89,9 @@ static bool spyi_call_prints(const spy_function *function, const spyi_bound *bou
            (prelude && strstr(prelude, "print"));
 }
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
-                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
-                             spyi_text *error) {
+SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_profile *profile,
+                                   const spyi_bound *bound, const spyi_graph *graph,
+                                   const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
     spyi_emit_state s;
     memset(&s, 0, sizeof s);
@@ -174,6 +102,8 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *p
     s.profile = profile;
     s.rules = spyi_rules_of(profile->target);
     s.out = out;
+    s.prologue = key->team ? spyi_sums_prologue() : spyi_compute_prologue();
+    s.wrapper = bound->mode ? spyi_derivative() : spyi_forward();
     s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
@@ -182,7 +112,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *p
     out->group_size = spyi_group_size(bound, profile, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
-    if (!s.failed) spyi_emit_text(&s, function);
+    if (!s.failed) spyi_emit_text(&s, function, graph);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
         if (s.names) free(s.names[i]);
         if (s.lvalues) free(s.lvalues[i]);
@@ -198,6 +128,19 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *p
     spyi_emitted_free(out);
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
+                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
+                             spyi_text *error) {
+    spyi_single_call single;
+    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
+    memset(out, 0, sizeof *out);
+    if (spyi_single_call_make(bound, &single))
+        status = spyi_emit_graph(function, profile, bound, &single.graph, key, out, error);
+    else spyi_text_add(error, "out of host memory");
+    spyi_single_call_free(&single);
+    return status;
 }
 
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {

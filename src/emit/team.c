@@ -5,6 +5,7 @@
 //   result on. A sum in one part is added to the gradient as it is; parts are added atomically, or left in memory for
 //   a second pass, which sums them as this one sums elements.
 //
+// This is a prologue, beside the one of compute.c: its threads go over elements in a loop.
 // Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
 #include "emit/internal.h"
 
@@ -12,7 +13,7 @@ SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
 }
 
-SPYI_FN void spyi_declare_sums(spyi_emit_state *s) {
+static void spyi_sums_fields(spyi_emit_state *s) {
     static const char *const names[5] = { "_sums", "_each", "_parts", "_length", "_row" };
     for (uint32_t d = 0; d < (s->key->folded ? 5u : 4u); d++)
         spyi_add_field(s, SPYI_PACK_TEAM, d, 0, 4, 4, "uint %s", names[d]);
@@ -24,6 +25,8 @@ SPYI_FN void spyi_declare_sums(spyi_emit_state *s) {
         spyi_add_field(s, SPYI_PACK_SUMS, 0, i, 8, 8, "%s* %s__sums", is_double ? "double" : "float",
                        s->names[i]);
     }
+    if (s->bound->uses_library || s->bound->call_info || s->key->grouped) spyi_declare_shape(s);
+    if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
 // Each scalar of leaf `i`'s sum: `format` has the sum and its number.
@@ -85,8 +88,8 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
     } else {
         spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi_block._each + spy_j;\n");
         spyi_emit_team_places(s, false);
-        spyi_emit_gradient_arguments(s, &arguments);
-        spyi_emit_call(s, "", spyi_text_str(&arguments), "    ");
+        s->wrapper->arguments(s, &arguments);
+        spyi_emit_call(s, spyi_text_str(&arguments), "    ");
     }
     spyi_text_free(&arguments);
     spyi_text_add(
@@ -128,7 +131,7 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&place);
 }
 
-SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
+static void spyi_sums_body(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     uint32_t group = s->out->group_size, team = spyi_team_size(key, group), side = group / team;
@@ -182,4 +185,10 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     spyi_text_free(&s->body);
     s->body = outer;
     spyi_text_add(body, "    }\n");
+}
+
+SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
+    static const spyi_prologue prologue = { spyi_compute_name, spyi_compute_head,   spyi_sums_fields,
+                                            spyi_sums_body,    spyi_compute_number, spyi_compute_index };
+    return &prologue;
 }

@@ -1,9 +1,13 @@
-// The beginning of a compute kernel: which thread works on which elements. It consists of
+// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It consists of
+//   the entry point's attributes, and what the system gives it;
 //   the number of the thread's first element, with the layout of groups and of call groups;
 //   the guard that ends threads behind the last element;
-//   the element's coordinates in the call, and from them the places of strided leaves.
-// The kernel's entry point stands here, too: its attributes and what the system gives it.
+//   the element's coordinates in the call, and from them the places of strided leaves;
+//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the stores.
+// team.c has the prologue of kernels that sum gradients; it uses the coordinates and indices of this one.
 #include "emit/internal.h"
+
+#define SPYI_MOST_ELEMENTS 16
 
 // >>groups
 
@@ -34,7 +38,7 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
 // >>coordinates
 
 // The number of the current element in the call, as an expression.
-SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
             spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
@@ -105,6 +109,33 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             else spyi_text_add(body, "spy_c%u", d);
         }
         spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+// The current element's index in the memory of leaf `i`, behind the leaf's base; nothing where all elements have the first one.
+// Wide leaves: that of access number `access` of the thread's.
+SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t access, bool store,
+                                spyi_text *out) {
+    const spyi_variant_key *key = s->key;
+    const char *name = s->names[i];
+    uint32_t walk = spyi_walk_of(s, i);
+    if (spyi_is_wide(s, i)) {
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
+        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
+        else spyi_text_add(out, "%s_at", name);
+        if (n > 1) spyi_text_add(out, " * %u", n);
+        if (access) spyi_text_add(out, " + %u", access);
+    } else if (walk == SPYI_WALK_LINEAR) {
+        // Of several elements all are loaded, so that the loads are under way together; the last one stands
+        // in for those behind the end.
+        const char *form = s->suffix[0] && !store ? "min(spy_i%s, spy_last)" : "spy_i%s";
+        spyi_text_add(out, form, s->suffix);
+    } else if (walk != SPYI_WALK_UNIFORM) {
+        spyi_text_add(out, "%s_at%s", name, spyi_own_suffix(s));
+        if (walk == SPYI_WALK_STRIDED && key->width > 1 && !key->crosses && s->element) {
+            spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
+            spyi_text_add(out, " * spyi_block.%s__stride%u", name, key->rank - 1u);
+        }
     }
 }
 
@@ -207,14 +238,79 @@ static void spyi_emit_index(spyi_emit_state *s) {
     spyi_emit_offsets(s, false);
 }
 
-SPYI_FN void spyi_emit_prologue(spyi_emit_state *s) {
-    spyi_emit_index(s);
-    if (spyi_has_tail(s))
-        spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
-    if (s->key->crosses) spyi_emit_crossing(s);
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (!spyi_leaf_in_memory(&s->bound->leaves[i]) || spyi_is_skipped(s, i)) continue;
+        if (spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+        else if (spyi_is_hoisted(s, i)) spyi_load_hoisted(s, i);
+    }
 }
 
-SPYI_FN void spyi_emit_entry_head(const spyi_emit_state *s, spyi_text *out) {
+static void spyi_compute_body(spyi_emit_state *s) {
+    uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
+    bool wide = s->key->width > 1, tail = spyi_has_tail(s);
+    spyi_text arguments[SPYI_MOST_ELEMENTS];
+    memset(arguments, 0, sizeof arguments);
+    spyi_emit_index(s);
+    if (tail)
+        spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
+    if (s->key->crosses) spyi_emit_crossing(s);
+    spyi_emit_thread_loads(s);
+    // All loads first, so that they are under way together; then each call with its stores.
+    for (s->element = 0; s->element < elements; s->element++) {
+        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        s->wrapper->arguments(s, &arguments[s->element]);
+    }
+    for (s->element = 0; s->element < elements; s->element++) {
+        bool guarded = tail && s->element > 0;
+        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
+        else if (!wide && s->element > 0)
+            spyi_text_add(&s->body, "    if (spy_i%s >= spyi_block._count) return;\n", s->suffix);
+        spyi_emit_call(s, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
+        if (guarded) spyi_text_add(&s->body, "    }\n");
+        spyi_text_free(&arguments[s->element]);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+    spyi_store_vectors(s);
+}
+
+// >>the prologue
+
+SPYI_FN const char *spyi_compute_name(const spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    return s->bound->dispatch          ? "dispatch"
+           : key->rank == 0            ? "one element"
+           : key->finishes             ? "sums of sums"
+           : key->team                 ? "sums"
+           : key->grouped              ? "call groups"
+           : key->crosses              ? "wide, across rows"
+           : key->width > 1            ? "wide"
+           : spyi_needs_coordinates(s) ? "strided"
+                                       : "flat";
+}
+
+SPYI_FN void spyi_declare_sizes(spyi_emit_state *s) {
+    for (uint32_t d = 1; d < s->key->rank && spyi_needs_coordinates(s); d++) {
+        spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
+        spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
+        spyi_add_field(s, SPYI_PACK_SHIFT, d, 0, 4, 4, "uint _shift%u", d);
+    }
+}
+
+static void spyi_compute_fields(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    const spyi_bound *b = s->bound;
+    if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
+    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
+    if (b->uses_library || b->call_info || key->grouped) spyi_declare_shape(s);
+    if (!key->grouped) spyi_declare_sizes(s);
+}
+
+SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out) {
     const uint32_t *threads = s->bound->options.threads;
     spyi_text_add(out,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
@@ -226,4 +322,10 @@ SPYI_FN void spyi_emit_entry_head(const spyi_emit_state *s, spyi_text *out) {
                            "uint spy_in_group : SV_GroupIndex");
     else if (threads[1] * threads[2] > 1 || s->key->team)
         spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
+}
+
+SPYI_FN const spyi_prologue *spyi_compute_prologue(void) {
+    static const spyi_prologue prologue = { spyi_compute_name, spyi_compute_head,   spyi_compute_fields,
+                                            spyi_compute_body, spyi_compute_number, spyi_compute_index };
+    return &prologue;
 }

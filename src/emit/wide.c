@@ -1,0 +1,169 @@
+// Wide pieces: what a thread of the compute prologue does once for several neighbouring elements. A leaf is loaded as vectors of
+// SPYI_LANES scalars, each element takes its scalars from them and puts them back, and the vectors are stored at the end; the
+// last thread stores those of its elements that are valid one by one.
+#include "emit/internal.h"
+
+// A wide leaf's vector type.
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "%u", SPYI_LANES);
+}
+
+// "w_x__1", its vectors.
+static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
+}
+
+// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
+static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
+    uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    spyi_vector_name(s, i, at / SPYI_LANES, out);
+    spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
+}
+
+SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    uint32_t n = memory->columns;
+    spyi_text value = { NULL, 0, 0 };
+    if (n > 1) {
+        spyi_spell_memory(s, memory, &value);
+        spyi_text_add(&value, "(");
+    }
+    for (uint32_t c = 0; c < n; c++) {
+        if (c) spyi_text_add(&value, ", ");
+        spyi_component(s, i, c, &value);
+    }
+    if (n > 1) spyi_text_add(&value, ")");
+    if (n == 1) memory = spyi_type_scalar(s->types, memory->scalar); // vectors of enums hold their integers
+    spyi_spell_load(memory, s->bound->leaves[i].type, spyi_text_str(&value), out);
+    spyi_text_free(&value);
+}
+
+SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    const spyi_type *scalar = spyi_type_scalar(s->types, memory->scalar);
+    for (uint32_t c = 0; c < memory->columns; c++) {
+        spyi_text from = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+        spyi_text_add(&from, "%s", s->lvalues[i]);
+        if (memory->columns > 1) spyi_text_add(&from, ".%c", "xyzw"[c]);
+        spyi_text_add(&line, "%s", indent);
+        spyi_component(s, i, c, &line);
+        spyi_text_add(&line, " = ");
+        spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), scalar, spyi_text_str(&from), &line);
+        spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
+        spyi_text_free(&from);
+        spyi_text_free(&line);
+    }
+}
+
+// The vectors of one access of 16 bytes.
+static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
+    uint32_t packed = spyi_packed(s, i);
+    spyi_text place = { NULL, 0, 0 };
+    spyi_place(s, i, access, "", false, &place);
+    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, spyi_text_str(&place));
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_vector_name(s, i, access * packed + k, &name);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, spyi_text_str(&name),
+                      type, s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_free(&name);
+    }
+    spyi_text_free(&place);
+}
+
+SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    uint32_t n = spyi_vectors(s, i), packed = spyi_packed(s, i);
+    spyi_text type = { NULL, 0, 0 };
+    spyi_spell_vector(s, i, &type);
+    for (uint32_t v = 0; v < n; v++) {
+        spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
+        if (leaf->in && packed > 1) {
+            if (v % packed == 0) spyi_load_packed(s, i, v / packed, type.data);
+            continue;
+        }
+        spyi_vector_name(s, i, v, &name);
+        spyi_place(s, i, v, "", false, &place);
+        if (leaf->in)
+            spyi_text_add(&s->body, "    %s %s = %s;\n", spyi_text_str(&type), spyi_text_str(&name),
+                          spyi_text_str(&place));
+        else spyi_text_add(&s->body, "    %s %s;\n", spyi_text_str(&type), spyi_text_str(&name));
+        spyi_text_free(&name);
+        spyi_text_free(&place);
+    }
+    spyi_text_free(&type);
+}
+
+// What lies behind the end is not ours: the last thread stores its valid elements one by one.
+static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
+    uint32_t n = spyi_memory_type(s, i)->columns;
+    bool packed = spyi_packed(s, i) > 1;
+    for (uint32_t k = 0; k + 1 < s->key->width; k++) {
+        for (uint32_t c = 0; c < n; c++) {
+            spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+            uint32_t at = k * n + c;
+            s->element = k;
+            spyi_text_add(&s->body, "        ");
+            if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
+            spyi_component(s, i, c, &value);
+            if (packed) {
+                spyi_text_add(&place, "((");
+                spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
+                spyi_text_add(&place, "*)spyi_block.%s)[spy_i + %u]", s->names[i], k);
+            } else {
+                spyi_place(s, i, at / SPYI_LANES, "", true, &place);
+                spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
+            }
+            spyi_text_add(&s->body, "%s = %s;\n", spyi_text_str(&place), spyi_text_str(&value));
+            spyi_text_free(&place);
+            spyi_text_free(&value);
+        }
+    }
+    s->element = 0;
+}
+
+// One access of a wide leaf, as a value.
+static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
+    uint32_t packed = spyi_packed(s, i);
+    if (packed == 1) {
+        spyi_vector_name(s, i, access, out);
+        return;
+    }
+    spyi_text_add(out, "uint4(");
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text_add(out, "%sbit_cast<%s>(", k ? ", " : "", packed == 2 ? "uint2" : "uint");
+        spyi_vector_name(s, i, access * packed + k, out);
+        spyi_text_add(out, ")");
+    }
+    spyi_text_add(out, ")");
+}
+
+SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
+    bool tail = spyi_has_tail(s);
+    if (s->key->width == 1) return;
+    if (tail) spyi_text_add(&s->body, "    if (spy_valid == %u) {\n", s->key->width);
+    for (int part = 0; part < (tail ? 2 : 1); part++) {
+        if (part) spyi_text_add(&s->body, "    } else {\n");
+        for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+            const spyi_leaf *leaf = &s->bound->leaves[i];
+            if (!leaf->out || !spyi_leaf_in_memory(leaf) || !spyi_is_wide(s, i)) continue;
+            if (part) {
+                spyi_store_tail(s, i);
+                continue;
+            }
+            uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
+            for (uint32_t v = 0; v < n; v++) {
+                spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+                spyi_place(s, i, v, "", true, &place);
+                spyi_stored(s, i, v, &value);
+                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", spyi_text_str(&place),
+                              spyi_text_str(&value));
+                spyi_text_free(&place);
+                spyi_text_free(&value);
+            }
+        }
+    }
+    if (tail) spyi_text_add(&s->body, "    }\n");
+}
