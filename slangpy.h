@@ -29646,6 +29646,44 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
     return true;
 }
 
+// >>emit/graph.h --------------------------------------------------------------------------------------------
+
+// A graph of calls: what the element function computes. Today a call of the user's is a graph of one call; a fused graph is
+// several of them, whose results feed each other.
+
+// One operand of a call: an argument of the whole graph, or what an earlier call of the graph has returned. A result can be an
+// operand of several calls, and each sees its value: only an argument can be given to an `out` or `inout` parameter.
+typedef struct spyi_operand {
+    bool is_result;
+    uint32_t
+        index; // of the argument among the binding's parameters (spyi_bound.nodes), or of the call in the graph
+} spyi_operand;
+
+typedef struct spyi_graph_call {
+    spyi_callee callee;   // of a method the first operand is the instance
+    const char *spelling; // of the function, as Slang code calls it: "add", "Tool::halve", "get"
+    const spyi_type *result;
+    const spyi_operand *operands;
+    uint32_t operand_count;
+} spyi_graph_call;
+
+typedef struct spyi_graph {
+    const spyi_graph_call *calls; // in the order in which they run
+    uint32_t call_count;
+    uint32_t result; // index of the call that gives the binding's "_result", where the binding has one
+} spyi_graph;
+
+// The graph of one call, with the memory that it needs.
+typedef struct spyi_single_call {
+    spyi_graph graph;
+    spyi_graph_call call;
+    spyi_operand *operands;
+} spyi_single_call;
+
+// The call that `bound` was bound for. False: out of memory. spyi_single_call_free() in any case.
+SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single);
+SPYI_FN void spyi_single_call_free(spyi_single_call *single);
+
 // >>emit/emit.h ---------------------------------------------------------------------------------------------
 
 // Emission: the text of one kernel variant of a bound call, and the program that packs its parameter block.
@@ -29745,6 +29783,10 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
                              const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
                              spyi_text *error);
+// Likewise of a graph of calls, whose arguments and result are the binding's.
+SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_profile *profile,
+                                   const spyi_bound *bound, const spyi_graph *graph,
+                                   const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
 SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
@@ -29767,7 +29809,56 @@ SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size
 
 // What the files of this room share: the state of one emission, and what each file writes of the kernel's text.
 
-typedef struct spyi_emit_state {
+typedef struct spyi_emit_state spyi_emit_state;
+
+// How a kernel is made up
+//
+// A kernel is three things, one inside the other: the element function, a wrapper that calls it, and a prologue.
+//
+// The *element function* (element.c) is one Slang function, spyi_element, which computes one element of the call. Its parameters
+// are the call's leaves and its body is a graph of calls (graph.h). It is the same whatever stage the kernel belongs to.
+//
+// A *wrapper* says what stands in the kernel for one element: the arguments of the element function, the call, and the stores of
+// what comes back. It calls the function as it is (forward.c), or through bwd_diff or fwd_diff (gradient.c).
+//
+// A *prologue* finds the elements that one run of the kernel (a thread, a pixel, a ray) works on. It is the only one that
+// knows where they come from; compute.c has that of compute kernels, team.c that of kernels that sum gradients. Another stage is
+// another file with another table. The contact between them is this:
+// - The prologue's body() writes the statements of the entry point into s->body. For each element it sets s->element and
+//   s->suffix, so that variables of different elements have different names, and calls the wrapper's arguments() and then
+//   spyi_emit_call(). It calls arguments() for all elements before the first call where it wants the loads under way together. A
+//   guard round spyi_emit_call() (a tail, a last row) is the prologue's.
+// - Before arguments() it has declared what its own number() and index() name, and has loaded what all its elements share: the
+//   leaves for which spyi_is_hoisted() is true (spyi_load_hoisted()) and those for which spyi_is_wide() is true (wide.c).
+// - number() gives the number of the current element in the call, and index() where the current element lies in a leaf's memory.
+//   The loads and stores of one leaf (leaf.c) are made of these two and name no thread. wide.c belongs to the compute prologue.
+// - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to the wrapper.
+typedef struct spyi_prologue {
+    // The kernel's form, for the comment that it begins with: "wide".
+    const char *(*name)(const spyi_emit_state *s);
+    // The entry point's attributes, its name, and those of its parameters that the system fills; the list stays open.
+    void (*head)(const spyi_emit_state *s, spyi_text *out);
+    // Declares the fields of the parameter block that the prologue itself needs.
+    void (*fields)(spyi_emit_state *s);
+    // Writes the statements of the entry point.
+    void (*body)(spyi_emit_state *s);
+    // The number of the current element in the call, as an expression of type int.
+    void (*number)(const spyi_emit_state *s, spyi_text *out);
+    // The current element's index in the memory of a leaf, behind the leaf's base; no text where all elements have the first
+    // one. Wide leaves: of access number `access`. `store`: it is written there, so it must not be another element's.
+    void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
+} spyi_prologue;
+
+typedef struct spyi_wrapper {
+    // The element function's arguments for the current element; declares and loads the variables that they need.
+    void (*arguments)(spyi_emit_state *s, spyi_text *arguments);
+    // The call with these arguments, and the stores of its outputs.
+    void (*call)(spyi_emit_state *s, const char *arguments, const char *indent);
+} spyi_wrapper;
+
+struct spyi_emit_state {
+    const spyi_prologue *prologue;
+    const spyi_wrapper *wrapper;
     const spyi_bound *bound;
     const spyi_profile *profile;
     const spyi_rules *rules; // of its target
@@ -29779,7 +29870,7 @@ typedef struct spyi_emit_state {
     spyi_text holders; // globals
     spyi_text body;
     char **names;   // of each leaf in block and buffers: its path with dots replaced
-    char **lvalues; // of each leaf in the kernel; NULL: used where it lies
+    char **lvalues; // of each leaf in the kernel: its variable for the current element; NULL: it has had none
     bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
     size_t block_align;  // largest alignment of a field
@@ -29787,7 +29878,7 @@ typedef struct spyi_emit_state {
     char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
     uint32_t max_groups; // in a row of folded ones
     bool failed;         // out of memory
-} spyi_emit_state;
+};
 
 // >>walk.c
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
@@ -29818,50 +29909,85 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 // The operation that fills the field of a leaf.
 SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
+SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // the call's own sizes
+// Three numbers, in x, y and z.
+SPYI_FN void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name);
 // A field of the block: its text, its place, and the step that fills it.
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
 
 // >>leaf.c
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out);
-SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+// `expression` of memory type `from` as a value of type `to`.
+SPYI_FN void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
+                             spyi_text *out);
+// A value of a type with scalars of `from` as it is stored in memory type `to`.
+SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
+                              const char *expression, spyi_text *out);
+// The type of a leaf's scalars, as the function has them.
+SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
 // Where component `inner` of the current element lies, as for a store: "b_x[spy_i]".
-SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t vector, const char *inner,
+SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
-// Text that happens once a thread: hoisted values, vectors in, and vectors out.
-SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s);
-SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s);
 // The leaf's value for the current element as an expression, if it needs no variable; false: it does.
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+// ... or else the name of its variable, which is declared and filled.
+SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+// Names the leaf's variable for the current element, "a_x_1", as what loads and stores mean.
+SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
+// ... and declares it; `loads`: and fills it.
+SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
+                                const char *indent);
+// Loads a leaf that has one value for all of a run's elements.
+SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t leaf);
 // Fills the leaf's variable, or writes it back.
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
-// >>prologue.c
-// The kernel's attributes, its name, and its parameters so far: those that the system gives.
-SPYI_FN void spyi_emit_entry_head(const spyi_emit_state *s, spyi_text *out);
-// A thread's elements: their numbers, the guard, their coordinates and places.
-SPYI_FN void spyi_emit_prologue(spyi_emit_state *s);
-SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
+// >>wide.c
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // "float4"
+// The current element's value in the vectors of a wide leaf, and its variable back into them.
+SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
+// Loads the leaf's vectors, or declares them; stores those of all leaves.
+SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t leaf);
+SPYI_FN void spyi_store_vectors(spyi_emit_state *s);
+
+// >>compute.c
+SPYI_FN const spyi_prologue *spyi_compute_prologue(void);
+// What the prologue of sums shares with it: its name, head, number and index, and
+SPYI_FN const char *spyi_compute_name(const spyi_emit_state *s);
+SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out);
+SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
+SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store,
+                                spyi_text *out);
+SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // fields of the block: what coordinates are made of
 // Coordinates of element spy_i, and from them the places of the leaves that need them. `summed`: only of sums.
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // once a thread: hoisted values, and vectors in
 
 // >>element.c
-// The arguments of the call for the current element, and the variables that they need.
-SPYI_FN void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments);
-// The call for the current element, and its stores.
-SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
-                            const char *indent);
+// The element function.
+SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out);
+// Of a leaf: an output that nobody wants to know about.
+SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
+// Whether it takes part in the derivative.
+SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
+// Whether the element function hands it back; other outputs are variables within.
+SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
+// The result that the element function returns; NULL: none, its outputs are parameters.
+SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
+// Whether it is a parameter of the element function.
+SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf);
+
+// >>forward.c
+SPYI_FN const spyi_wrapper *spyi_forward(void);
+// What each prologue calls for each of its elements: the wrapper's call, after telling the module which element it is.
+SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent);
 
 // >>gradient.c
-SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function,
-                                      spyi_text *out); // the element function
-SPYI_FN void spyi_emit_gradient_arguments(spyi_emit_state *s, spyi_text *arguments);
-SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent);
-// The leaf's variable, "a_x_1"; `loads`: filled here.
-SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
-                                const char *indent);
+SPYI_FN const spyi_wrapper *spyi_derivative(void);
 
 // >>pieces.c
 typedef enum spyi_piece_op {
@@ -29882,8 +30008,7 @@ SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // it is not unrolled
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
 // >>team.c
-SPYI_FN void spyi_declare_sums(spyi_emit_state *s); // fields of the block
-SPYI_FN void spyi_emit_team_body(spyi_emit_state *s);
+SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
 
 // >>emit/walk.c ---------------------------------------------------------------------------------------------
 
@@ -30055,10 +30180,16 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
-// Three numbers, in x, y and z.
-static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
+SPYI_FN void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
     spyi_add_field(s, op, 0, 0, 4, 4, "uint %s[3]", name);
     for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
+}
+
+SPYI_FN void spyi_declare_shape(spyi_emit_state *s) {
+    uint32_t rank = s->bound->rank;
+    spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", rank ? rank : 1);
+    for (uint32_t d = 1; d < rank; d++, s->out->block_size += 4)
+        spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
 }
 
 SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf) {
@@ -30102,23 +30233,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
         if (spyi_leaf_in_memory(&b->leaves[i]) && !spyi_is_skipped(s, i)) spyi_declare_leaf(s, i);
     if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
-    if (key->rank > 0 && !key->team) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->team) spyi_declare_sums(s);
-    if (key->folded && !b->dispatch && !key->team) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
-    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
-    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
-    if (b->uses_library || b->call_info || key->grouped) {
-        spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
-        for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
-            spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
-    }
-    if (spyi_needs_coordinates(s) && !key->grouped && !key->by_team) {
-        for (uint32_t d = 1; d < key->rank; d++) {
-            spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
-            spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
-            spyi_add_field(s, SPYI_PACK_SHIFT, d, 0, 4, 4, "uint _shift%u", d);
-        }
-    }
+    s->prologue->fields(s);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];
@@ -30145,7 +30260,8 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>emit/leaf.c ---------------------------------------------------------------------------------------------
 
-// One leaf in a kernel: where its elements lie, and how they are loaded and stored.
+// One leaf in a kernel: its value for the current element as an expression or a variable, and how it is loaded and stored. Where
+// the current element is, the prologue says.
 
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
@@ -30165,8 +30281,8 @@ static bool spyi_bare_bool(const spyi_type *type) {
 }
 
 // `expression` of memory type `from` as a value of type `to`.
-static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
-                            spyi_text *out) {
+SPYI_FN void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
+                             spyi_text *out) {
     if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
     else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
     else if (from == to) spyi_text_add(out, "%s", expression);
@@ -30174,8 +30290,8 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of a type with scalars of `from` as it is stored in memory type `to`.
-static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
-                             const char *expression, spyi_text *out) {
+SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
+                              const char *expression, spyi_text *out) {
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
     if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
@@ -30186,22 +30302,10 @@ static void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spy
 }
 
 // The type of a leaf's scalars, as the function has them.
-static spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
+SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return type->scalar;
-}
-
-// A wide leaf's vector type.
-SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
-    spyi_text_add(out, "%u", SPYI_LANES);
-}
-
-// "w_x__1", its vectors.
-static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
-    spyi_text_add(out, "w_%s", s->names[i]);
-    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
 // The current element of a leaf that is not in memory.
@@ -30218,7 +30322,7 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
     } else {
         spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     }
-    spyi_element_text(s, &element);
+    s->prologue->number(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
     at.shape = "spyi_block._shape";
@@ -30230,89 +30334,28 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `vector` of the thread's.
-SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
+// Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `access` of the thread's.
+SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, const char *inner, bool store,
                         spyi_text *out) {
-    const spyi_variant_key *key = s->key;
-    const char *name = s->names[i];
-    uint32_t walk = spyi_walk_of(s, i);
-    bool wide = spyi_is_wide(s, i);
+    spyi_text index = { NULL, 0, 0 };
     const char *plus = "";
-    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi_block.%s[", name);
+    spyi_text_add(out, s->key->bindings ? "b_%s[" : "spyi_block.%s[", s->names[i]);
     if (spyi_has_base(s, i)) {
-        spyi_text_add(out, "spyi_block.%s__base", name);
+        spyi_text_add(out, "spyi_block.%s__base", s->names[i]);
         plus = " + ";
     }
-    if (wide) {
-        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
-        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
-        else spyi_text_add(out, "%s_at", name);
-        if (n > 1) spyi_text_add(out, " * %u", n);
-        if (vector) spyi_text_add(out, " + %u", vector);
+    s->prologue->index(s, i, access, store, &index);
+    if (index.size) {
+        spyi_text_add(out, "%s%s", plus, spyi_text_str(&index));
         plus = " + ";
-    } else if (walk == SPYI_WALK_LINEAR) {
-        // Of several elements all are loaded, so that the loads are under way together; the last one stands
-        // in for those behind the end.
-        const char *form = s->suffix[0] && !store ? "min(spy_i%s, spy_last)" : "spy_i%s";
-        spyi_text_add(out, "%s", plus);
-        spyi_text_add(out, form, s->suffix);
-        plus = " + ";
-    } else if (walk != SPYI_WALK_UNIFORM) {
-        spyi_text_add(out, "%s%s_at%s", plus, name, spyi_own_suffix(s));
-        plus = " + ";
-        if (walk == SPYI_WALK_STRIDED && key->width > 1 && !key->crosses && s->element) {
-            spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
-            spyi_text_add(out, " * spyi_block.%s__stride%u", name, key->rank - 1u);
-        }
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
     else if (!plus[0]) spyi_text_add(out, "0");
     spyi_text_add(out, "]");
+    spyi_text_free(&index);
 }
 
 // >>loads and stores
-
-// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
-static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
-    uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
-    spyi_vector_name(s, i, at / SPYI_LANES, out);
-    spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
-}
-
-static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    const spyi_type *memory = spyi_memory_type(s, i);
-    uint32_t n = memory->columns;
-    spyi_text value = { NULL, 0, 0 };
-    if (n > 1) {
-        spyi_spell_memory(s, memory, &value);
-        spyi_text_add(&value, "(");
-    }
-    for (uint32_t c = 0; c < n; c++) {
-        if (c) spyi_text_add(&value, ", ");
-        spyi_component(s, i, c, &value);
-    }
-    if (n > 1) spyi_text_add(&value, ")");
-    if (n == 1) memory = spyi_type_scalar(s->types, memory->scalar); // vectors of enums hold their integers
-    spyi_spell_load(memory, s->bound->leaves[i].type, spyi_text_str(&value), out);
-    spyi_text_free(&value);
-}
-
-static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) {
-    const spyi_type *memory = spyi_memory_type(s, i);
-    const spyi_type *scalar = spyi_type_scalar(s->types, memory->scalar);
-    for (uint32_t c = 0; c < memory->columns; c++) {
-        spyi_text from = { NULL, 0, 0 }, line = { NULL, 0, 0 };
-        spyi_text_add(&from, "%s", s->lvalues[i]);
-        if (memory->columns > 1) spyi_text_add(&from, ".%c", "xyzw"[c]);
-        spyi_text_add(&line, "%s", indent);
-        spyi_component(s, i, c, &line);
-        spyi_text_add(&line, " = ");
-        spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), scalar, spyi_text_str(&from), &line);
-        spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
-        spyi_text_free(&from);
-        spyi_text_free(&line);
-    }
-}
 
 // Loads or stores one value of leaf `i` between memory and the variable `value`; gathered ones piece by piece.
 static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
@@ -30374,6 +30417,134 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     spyi_text_free(&line);
 }
 
+SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t i) {
+    spyi_text name = { NULL, 0, 0 };
+    spyi_text_add(&name, "v_%s", s->names[i]);
+    s->fresh[i] = !spyi_gathers(s, i);
+    if (!s->fresh[i])
+        spyi_text_add(&s->body, "    %s %s;\n", spyi_spell(s->bound->leaves[i].type), spyi_text_str(&name));
+    spyi_move_value(s, i, spyi_text_str(&name), false, "    ");
+    s->fresh[i] = false;
+    spyi_text_free(&name);
+}
+
+SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    if (leaf->out) return false;
+    if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, out);
+    else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
+    else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
+    else return false;
+    return true;
+}
+
+SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
+    spyi_text value = { NULL, 0, 0 };
+    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // inout
+    else if (!spyi_leaf_expression(s, i, &value)) {
+        spyi_move_value(s, i, s->lvalues[i], false, indent);
+        return;
+    }
+    const char *type = s->fresh[i] ? spyi_spell(s->bound->leaves[i].type) : "";
+    spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i],
+                  spyi_text_str(&value));
+    spyi_text_free(&value);
+}
+
+SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *indent) {
+    if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
+    else spyi_move_value(s, i, s->lvalues[i], true, indent);
+}
+
+// >>variables
+
+// The leaf's variable for the current element: "a_x_1".
+SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *prefix) {
+    spyi_text name = { NULL, 0, 0 };
+    spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
+    free(s->lvalues[i]);
+    s->lvalues[i] = spyi_strdup(spyi_text_str(&name));
+    spyi_text_free(&name);
+}
+
+// It is declared, too; `loads`: and filled.
+SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
+                                const char *indent) {
+    spyi_name_variable(s, i, prefix);
+    s->fresh[i] = loads && !spyi_gathers(s, i);
+    if (!s->fresh[i])
+        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type), s->lvalues[i]);
+    if (loads) spyi_emit_leaf_load(s, i, indent);
+    s->fresh[i] = false;
+}
+
+// The leaf's value for the current element.
+SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    if (spyi_leaf_expression(s, i, out)) return;
+    spyi_make_variable(s, i, "a_", true, "    ");
+    spyi_text_add(out, "%s", s->lvalues[i]);
+}
+
+// >>emit/wide.c ---------------------------------------------------------------------------------------------
+
+// Wide pieces: what a thread of the compute prologue does once for several neighbouring elements. A leaf is loaded as vectors of
+// SPYI_LANES scalars, each element takes its scalars from them and puts them back, and the vectors are stored at the end; the
+// last thread stores those of its elements that are valid one by one.
+
+// A wide leaf's vector type.
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "%u", SPYI_LANES);
+}
+
+// "w_x__1", its vectors.
+static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
+}
+
+// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
+static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
+    uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    spyi_vector_name(s, i, at / SPYI_LANES, out);
+    spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
+}
+
+SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    uint32_t n = memory->columns;
+    spyi_text value = { NULL, 0, 0 };
+    if (n > 1) {
+        spyi_spell_memory(s, memory, &value);
+        spyi_text_add(&value, "(");
+    }
+    for (uint32_t c = 0; c < n; c++) {
+        if (c) spyi_text_add(&value, ", ");
+        spyi_component(s, i, c, &value);
+    }
+    if (n > 1) spyi_text_add(&value, ")");
+    if (n == 1) memory = spyi_type_scalar(s->types, memory->scalar); // vectors of enums hold their integers
+    spyi_spell_load(memory, s->bound->leaves[i].type, spyi_text_str(&value), out);
+    spyi_text_free(&value);
+}
+
+SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    const spyi_type *scalar = spyi_type_scalar(s->types, memory->scalar);
+    for (uint32_t c = 0; c < memory->columns; c++) {
+        spyi_text from = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+        spyi_text_add(&from, "%s", s->lvalues[i]);
+        if (memory->columns > 1) spyi_text_add(&from, ".%c", "xyzw"[c]);
+        spyi_text_add(&line, "%s", indent);
+        spyi_component(s, i, c, &line);
+        spyi_text_add(&line, " = ");
+        spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), scalar, spyi_text_str(&from), &line);
+        spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
+        spyi_text_free(&from);
+        spyi_text_free(&line);
+    }
+}
+
 // The vectors of one access of 16 bytes.
 static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
     uint32_t packed = spyi_packed(s, i);
@@ -30390,7 +30561,7 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
     spyi_text_free(&place);
 }
 
-static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
+SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     uint32_t n = spyi_vectors(s, i), packed = spyi_packed(s, i);
     spyi_text type = { NULL, 0, 0 };
@@ -30411,25 +30582,6 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
         spyi_text_free(&place);
     }
     spyi_text_free(&type);
-}
-
-SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
-        const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (!spyi_leaf_in_memory(leaf) || spyi_is_skipped(s, i)) continue;
-        if (spyi_is_wide(s, i)) {
-            spyi_load_vectors(s, i);
-        } else if (spyi_is_hoisted(s, i)) {
-            spyi_text name = { NULL, 0, 0 };
-            spyi_text_add(&name, "v_%s", s->names[i]);
-            s->fresh[i] = !spyi_gathers(s, i);
-            if (!s->fresh[i])
-                spyi_text_add(&s->body, "    %s %s;\n", spyi_spell(leaf->type), spyi_text_str(&name));
-            spyi_move_value(s, i, spyi_text_str(&name), false, "    ");
-            s->fresh[i] = false;
-            spyi_text_free(&name);
-        }
-    }
 }
 
 // What lies behind the end is not ours: the last thread stores its valid elements one by one.
@@ -30476,7 +30628,7 @@ static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, s
     spyi_text_add(out, ")");
 }
 
-SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
+SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
     bool tail = spyi_has_tail(s);
     if (s->key->width == 1) return;
     if (tail) spyi_text_add(&s->body, "    if (spy_valid == %u) {\n", s->key->width);
@@ -30504,41 +30656,17 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
     if (tail) spyi_text_add(&s->body, "    }\n");
 }
 
-SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    const spyi_leaf *leaf = &s->bound->leaves[i];
-    if (leaf->out) return false;
-    if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, out);
-    else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
-    else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
-    else return false;
-    return true;
-}
+// >>emit/compute.c ------------------------------------------------------------------------------------------
 
-SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
-    spyi_text value = { NULL, 0, 0 };
-    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // inout
-    else if (!spyi_leaf_expression(s, i, &value)) {
-        spyi_move_value(s, i, s->lvalues[i], false, indent);
-        return;
-    }
-    const char *type = s->fresh[i] ? spyi_spell(s->bound->leaves[i].type) : "";
-    spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i],
-                  spyi_text_str(&value));
-    spyi_text_free(&value);
-}
-
-SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *indent) {
-    if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
-    else spyi_move_value(s, i, s->lvalues[i], true, indent);
-}
-
-// >>emit/prologue.c -----------------------------------------------------------------------------------------
-
-// The beginning of a compute kernel: which thread works on which elements. It consists of
+// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It consists of
+//   the entry point's attributes, and what the system gives it;
 //   the number of the thread's first element, with the layout of groups and of call groups;
 //   the guard that ends threads behind the last element;
-//   the element's coordinates in the call, and from them the places of strided leaves.
-// The kernel's entry point stands here, too: its attributes and what the system gives it.
+//   the element's coordinates in the call, and from them the places of strided leaves;
+//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the stores.
+// team.c has the prologue of kernels that sum gradients; it uses the coordinates and indices of this one.
+
+#define SPYI_MOST_ELEMENTS 16
 
 // >>groups
 
@@ -30569,7 +30697,7 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
 // >>coordinates
 
 // The number of the current element in the call, as an expression.
-SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
             spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
@@ -30640,6 +30768,33 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             else spyi_text_add(body, "spy_c%u", d);
         }
         spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+// The current element's index in the memory of leaf `i`, behind the leaf's base; nothing where all elements have the first one.
+// Wide leaves: that of access number `access` of the thread's.
+SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t access, bool store,
+                                spyi_text *out) {
+    const spyi_variant_key *key = s->key;
+    const char *name = s->names[i];
+    uint32_t walk = spyi_walk_of(s, i);
+    if (spyi_is_wide(s, i)) {
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
+        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
+        else spyi_text_add(out, "%s_at", name);
+        if (n > 1) spyi_text_add(out, " * %u", n);
+        if (access) spyi_text_add(out, " + %u", access);
+    } else if (walk == SPYI_WALK_LINEAR) {
+        // Of several elements all are loaded, so that the loads are under way together; the last one stands
+        // in for those behind the end.
+        const char *form = s->suffix[0] && !store ? "min(spy_i%s, spy_last)" : "spy_i%s";
+        spyi_text_add(out, form, s->suffix);
+    } else if (walk != SPYI_WALK_UNIFORM) {
+        spyi_text_add(out, "%s_at%s", name, spyi_own_suffix(s));
+        if (walk == SPYI_WALK_STRIDED && key->width > 1 && !key->crosses && s->element) {
+            spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
+            spyi_text_add(out, " * spyi_block.%s__stride%u", name, key->rank - 1u);
+        }
     }
 }
 
@@ -30742,14 +30897,79 @@ static void spyi_emit_index(spyi_emit_state *s) {
     spyi_emit_offsets(s, false);
 }
 
-SPYI_FN void spyi_emit_prologue(spyi_emit_state *s) {
-    spyi_emit_index(s);
-    if (spyi_has_tail(s))
-        spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
-    if (s->key->crosses) spyi_emit_crossing(s);
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (!spyi_leaf_in_memory(&s->bound->leaves[i]) || spyi_is_skipped(s, i)) continue;
+        if (spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+        else if (spyi_is_hoisted(s, i)) spyi_load_hoisted(s, i);
+    }
 }
 
-SPYI_FN void spyi_emit_entry_head(const spyi_emit_state *s, spyi_text *out) {
+static void spyi_compute_body(spyi_emit_state *s) {
+    uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
+    bool wide = s->key->width > 1, tail = spyi_has_tail(s);
+    spyi_text arguments[SPYI_MOST_ELEMENTS];
+    memset(arguments, 0, sizeof arguments);
+    spyi_emit_index(s);
+    if (tail)
+        spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
+    if (s->key->crosses) spyi_emit_crossing(s);
+    spyi_emit_thread_loads(s);
+    // All loads first, so that they are under way together; then each call with its stores.
+    for (s->element = 0; s->element < elements; s->element++) {
+        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        s->wrapper->arguments(s, &arguments[s->element]);
+    }
+    for (s->element = 0; s->element < elements; s->element++) {
+        bool guarded = tail && s->element > 0;
+        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
+        else if (!wide && s->element > 0)
+            spyi_text_add(&s->body, "    if (spy_i%s >= spyi_block._count) return;\n", s->suffix);
+        spyi_emit_call(s, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
+        if (guarded) spyi_text_add(&s->body, "    }\n");
+        spyi_text_free(&arguments[s->element]);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+    spyi_store_vectors(s);
+}
+
+// >>the prologue
+
+SPYI_FN const char *spyi_compute_name(const spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    return s->bound->dispatch          ? "dispatch"
+           : key->rank == 0            ? "one element"
+           : key->finishes             ? "sums of sums"
+           : key->team                 ? "sums"
+           : key->grouped              ? "call groups"
+           : key->crosses              ? "wide, across rows"
+           : key->width > 1            ? "wide"
+           : spyi_needs_coordinates(s) ? "strided"
+                                       : "flat";
+}
+
+SPYI_FN void spyi_declare_sizes(spyi_emit_state *s) {
+    for (uint32_t d = 1; d < s->key->rank && spyi_needs_coordinates(s); d++) {
+        spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
+        spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
+        spyi_add_field(s, SPYI_PACK_SHIFT, d, 0, 4, 4, "uint _shift%u", d);
+    }
+}
+
+static void spyi_compute_fields(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    const spyi_bound *b = s->bound;
+    if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
+    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
+    if (b->uses_library || b->call_info || key->grouped) spyi_declare_shape(s);
+    if (!key->grouped) spyi_declare_sizes(s);
+}
+
+SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out) {
     const uint32_t *threads = s->bound->options.threads;
     spyi_text_add(out,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
@@ -30763,163 +30983,358 @@ SPYI_FN void spyi_emit_entry_head(const spyi_emit_state *s, spyi_text *out) {
         spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
 }
 
+SPYI_FN const spyi_prologue *spyi_compute_prologue(void) {
+    static const spyi_prologue prologue = { spyi_compute_name, spyi_compute_head,   spyi_compute_fields,
+                                            spyi_compute_body, spyi_compute_number, spyi_compute_index };
+    return &prologue;
+}
+
+// >>emit/graph.c --------------------------------------------------------------------------------------------
+
+// The graph of a binding: today one call, whose operands are the binding's parameters.
+
+SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single) {
+    memset(single, 0, sizeof *single);
+    single->operands = (spyi_operand *)spyi_calloc(bound->param_count + 1u, sizeof *single->operands);
+    if (!single->operands) return false;
+    for (uint32_t p = 0; p < bound->param_count; p++) single->operands[p].index = p;
+    single->call.callee = bound->signature.callee;
+    single->call.spelling = bound->signature.spelling;
+    single->call.result = bound->signature.result;
+    single->call.operands = single->operands;
+    single->call.operand_count = bound->param_count;
+    single->graph.calls = &single->call;
+    single->graph.call_count = 1;
+    return true;
+}
+
+SPYI_FN void spyi_single_call_free(spyi_single_call *single) {
+    free(single->operands);
+}
+
 // >>emit/element.c ------------------------------------------------------------------------------------------
 
-// One element of a call: the variables of its arguments, their loads, the call itself, and the stores of its outputs.
-// gradient.c writes the call instead where gradients are computed.
+// The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
+// each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
+// derivative is asked for. Its body makes the arguments of the graph's calls of the leaves, makes the calls
+// one after another, and takes apart what comes back. It knows neither threads nor memory: those are the prologue's.
 
-// >>variables
+// >>its parameters
 
-// The variable of a part of a DifferentialPair: "p" or "d". The pair's number in the node list makes it the only one.
-static void spyi_spell_part(const spyi_emit_state *s, uint32_t pair_index, const spyi_node *part,
-                            spyi_text *out) {
-    spyi_text_add(out, "spyi_pair_%u_%s%s", pair_index, part->name, s->suffix);
+SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf) {
+    return (leaf->traits & SPYI_TRAIT_UNUSED) && !leaf->grads[SPYI_GRAD_IN];
 }
 
-// The expression for a field of `parent`: a member, or a variable of its own when the parent is a DifferentialPair.
-static void spyi_spell_child(const spyi_emit_state *s, uint32_t parent_index, const char *parent,
-                             uint32_t child, spyi_text *out) {
-    const spyi_node *nodes = s->bound->nodes;
-    if (spyi_type_is_pair(nodes[parent_index].type)) spyi_spell_part(s, parent_index, &nodes[child], out);
-    else spyi_spell_field(parent, &nodes[child], out);
+SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
+    if (b->mode == SPY_CALL_FORWARD_DIFF)
+        return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
+    return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
 
-// Gives each leaf below a parameter the name of its variable. `declares`: declares the variables of the parts of pairs,
-// and with `top` the parameter's own, unless their loads or spyi_emit_pairs() do.
-static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
-                                bool declares, const char *indent) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    bool pair = spyi_type_is_pair(node->type); // made of its parts, which are variables of their own
-    if (top && declares && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
-        s->fresh[node->leaf] = true;
-    else if (top && declares && !pair)
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
-    if (node->leaf >= 0) {
-        free(s->lvalues[node->leaf]);
-        s->lvalues[node->leaf] = spyi_strdup(lvalue);
-        return;
-    }
-    for (uint32_t i = 0; i < node->count; i++) {
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, lvalue, node->first + i, &field);
-        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), pair, declares, indent);
-        spyi_text_free(&field);
-    }
+static bool spyi_goes_in(const spyi_bound *b, const spyi_leaf *leaf) {
+    return b->mode ? leaf->param_in : leaf->in;
 }
 
-// The DifferentialPairs of a parameter that goes in are made of their parts, inner ones first. `top`: a variable of its
-// own, which is declared here if it is a pair.
-static void spyi_emit_pairs(spyi_emit_state *s, uint32_t node_index, const char *name, bool top) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    bool pair = spyi_type_is_pair(node->type);
-    for (uint32_t i = 0; i < node->count; i++) {
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, name, node->first + i, &field);
-        spyi_emit_pairs(s, node->first + i, spyi_text_str(&field), pair);
-        spyi_text_free(&field);
-    }
-    if (!pair || !(top || node->in)) return;
-    spyi_text_add(&s->body, "    %s%s%s", top ? spyi_spell(node->type) : "", top ? " " : "", name);
-    for (uint32_t i = 0; i < node->count && node->in; i++) {
-        spyi_text_add(&s->body, i ? ", " : " = diffPair(");
-        spyi_spell_part(s, node_index, &s->bound->nodes[node->first + i], &s->body);
-    }
-    spyi_text_add(&s->body, node->in ? ");\n" : ";\n");
+SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
+    if (!b->mode) return leaf->out;
+    return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
 }
 
-// Those of a parameter that comes back are taken apart. `declares`: the variables of the parts are declared, too.
-static void spyi_emit_parts(spyi_emit_state *s, uint32_t node_index, const char *name, bool declares,
-                            const char *indent) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    for (uint32_t i = 0; i < node->count; i++) {
-        const spyi_node *part = &s->bound->nodes[node->first + i];
-        spyi_text field = { NULL, 0, 0 };
-        spyi_spell_child(s, node_index, name, node->first + i, &field);
-        if (spyi_type_is_pair(node->type))
-            spyi_text_add(&s->body, "%s%s%s%s = %s.%s;\n", indent, declares ? spyi_spell(part->type) : "",
-                          declares ? " " : "", spyi_text_str(&field), name, part->name);
-        spyi_emit_parts(s, node->first + i, spyi_text_str(&field), declares, indent);
-        spyi_text_free(&field);
-    }
+SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b) {
+    int32_t leaf = b->mode || !b->has_result ? -1 : b->nodes[b->param_count].leaf;
+    return leaf < 0 ? NULL : &b->leaves[leaf];
 }
 
-// >>the call
+SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf) {
+    return leaf->role == SPYI_ROLE_VALUE && !spyi_is_dropped(leaf) && leaf != spyi_returned_leaf(b) &&
+           (spyi_goes_in(b, leaf) || spyi_comes_back(b, leaf));
+}
 
-// The arguments of the call for the current element; declares variables for those that need one and loads them.
-SPYI_FN void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
+static const char *spyi_spell_leaf(const spyi_leaf *leaf) {
+    return leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type);
+}
+
+static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
     const spyi_bound *b = s->bound;
-    if (b->mode) {
-        spyi_emit_gradient_arguments(s, arguments);
-        return;
+    const char *comma = "";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool in = spyi_goes_in(b, leaf), back = spyi_comes_back(b, leaf);
+        if (!spyi_is_parameter(b, leaf)) continue;
+        spyi_text_add(out, "%s%s%s v_%s", comma,
+                      back && in                            ? "inout "
+                      : back                                ? "out "
+                      : !b->mode || spyi_is_active(b, leaf) ? ""
+                                                            : "no_diff ",
+                      spyi_spell_leaf(leaf), s->names[i]);
+        comma = ", ";
     }
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        const spyi_node *node = &b->nodes[p];
-        bool instance =
-            p == 0 && b->signature.callee == SPYI_CALLEE_METHOD; // stands before the method's name
-        if (arguments->size) spyi_text_add(arguments, ", ");
-        if (!instance && node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments))
+}
+
+// >>arguments of the calls
+
+static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
+                                 spyi_text *out);
+
+// A variable for a part of the argument `of`: "a_light__color". Names of parameters have no two underscores in a row, but ours do.
+static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
+    spyi_text_add(out, "%s__%s", of, part);
+    for (char *c = out->data; c && *c; c++)
+        if (*c == '.' || *c == '[' || *c == ']') *c = '_';
+}
+
+// A DifferentialPair is made of its two parts. `top`: it is declared, too.
+static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
+                               spyi_text *out) {
+    spyi_text parts = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *child = &s->bound->nodes[node->first + i];
+        if (i) spyi_text_add(&parts, ", ");
+        if (child->leaf >= 0) {
+            spyi_text_add(&parts, "v_%s", s->names[child->leaf]);
             continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, true, "    ");
-        if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
-        spyi_text_free(&name);
+        }
+        spyi_text part = { NULL, 0, 0 };
+        spyi_spell_part(to, child->name, &part);
+        spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
+        spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
+        spyi_text_add(&parts, "%s", spyi_text_str(&part));
+        spyi_text_free(&part);
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        if (!spyi_type_holds_pair(b->nodes[p].type)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_pairs(s, p, spyi_text_str(&name), true);
-        spyi_text_free(&name);
+    spyi_text_add(out, "    %s%s%s = diffPair(%s);\n", top ? spyi_spell(node->type) : "", top ? " " : "", to,
+                  spyi_text_str(&parts));
+    spyi_text_free(&parts);
+}
+
+// Fills the argument `to` before the calls, or hands its outputs on after them.
+static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
+                                 spyi_text *out) {
+    const spyi_node *node = &s->bound->nodes[node_index];
+    if (node->leaf >= 0) {
+        const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
+        if (before && spyi_goes_in(s->bound, leaf))
+            spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (!before && spyi_comes_back(s->bound, leaf))
+            spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
+        return;
+    }
+    if (before && spyi_type_is_pair(node->type)) {
+        if (node->in) spyi_argument_pair(s, node, to, false, out);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *child = &s->bound->nodes[node->first + i];
+        spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
+        spyi_spell_field(to, child, &field);
+        if (before && s->bound->mode && child->leaf < 0 &&
+            child->in) { // derivatives in Slang 2026.12 assert at constants for fields of fields
+            spyi_spell_part(to, child->name, &part);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
+            spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
+            spyi_text_add(out, "    %s = %s;\n", spyi_text_str(&field), spyi_text_str(&part));
+        } else {
+            spyi_argument_fields(s, node->first + i, spyi_text_str(&field), before, out);
+        }
+        spyi_text_free(&field);
+        spyi_text_free(&part);
     }
 }
 
-// The call for the current element, and its stores.
-SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
-                            const char *indent) {
+// Whether an argument or the result needs a variable of its own; else it is one of the function's parameters.
+static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
+    if (node->leaf < 0) return true;
+    const spyi_leaf *leaf = &b->leaves[node->leaf];
+    return b->mode && leaf->param_out && !spyi_comes_back(b, leaf);
+}
+
+static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out) {
+    const spyi_node *node = &s->bound->nodes[p];
+    if (p == s->bound->param_count && spyi_returned_leaf(s->bound)) spyi_text_add(out, "r%s", node->name);
+    else if (spyi_needs_local(s->bound, node)) spyi_text_add(out, "a_%s", node->name);
+    else spyi_text_add(out, "v_%s", s->names[node->leaf]);
+}
+
+// >>calls
+
+// The function's parameters and variables begin with these; a function that is called so would be hidden by them.
+static bool spyi_is_hidden(const spyi_graph_call *call) {
+    const char *name = call->spelling;
+    bool letter = name[0] == 'a' || name[0] == 'r' || name[0] == 'v';
+    return call->callee == SPYI_CALLEE_FUNCTION && letter && name[1] == '_';
+}
+
+static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *out) {
+    if (!spyi_is_hidden(&graph->calls[c])) spyi_text_add(out, "%s", graph->calls[c].spelling);
+    else if (c) spyi_text_add(out, "spyi_called_%u", c);
+    else spyi_text_add(out, "spyi_called");
+}
+
+// For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
+static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
+    const spyi_graph_call *call = &graph->calls[c];
+    bool returns = call->result->kind != SPYI_TYPE_VOID;
+    if (s->bound->mode) spyi_text_add(out, "[Differentiable]\n");
+    spyi_text_add(out, "%s ", returns ? spyi_spell(call->result) : "void");
+    spyi_spell_called(graph, c, out);
+    spyi_text_add(out, "(");
+    for (uint32_t o = 0; o < call->operand_count; o++) {
+        const spyi_operand *operand = &call->operands[o];
+        const spyi_node *node = operand->is_result ? NULL : &s->bound->nodes[operand->index];
+        const spyi_type *type = node ? node->type : graph->calls[operand->index].result;
+        spyi_text_add(out, "%s%s%s p%u", o ? ", " : "",
+                      !node || !node->out ? ""
+                      : node->in          ? "inout "
+                                          : "out ",
+                      spyi_spell(type), o);
+    }
+    spyi_text_add(out, ")\n{\n    %s%s(", returns ? "return " : "", call->spelling);
+    for (uint32_t o = 0; o < call->operand_count; o++) spyi_text_add(out, o ? ", p%u" : "p%u", o);
+    spyi_text_add(out, ");\n}\n\n");
+}
+
+// Whether a later call takes what call `c` returns.
+static bool spyi_is_used(const spyi_graph *graph, uint32_t c) {
+    for (uint32_t i = c + 1; i < graph->call_count; i++)
+        for (uint32_t o = 0; o < graph->calls[i].operand_count; o++)
+            if (graph->calls[i].operands[o].is_result && graph->calls[i].operands[o].index == c) return true;
+    return false;
+}
+
+static bool spyi_gives_result(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c) {
+    return s->bound->has_result && graph->result == c;
+}
+
+static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph, const spyi_operand *operand,
+                               spyi_text *out) {
+    if (!operand->is_result) spyi_spell_top(s, operand->index, out);
+    else if (spyi_gives_result(s, graph, operand->index)) spyi_spell_top(s, s->bound->param_count, out);
+    else spyi_text_add(out, "r_%u", operand->index);
+}
+
+// `ends`: nothing stands behind the call.
+static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
+                              spyi_text *out) {
+    const spyi_leaf *returned = spyi_returned_leaf(s->bound);
+    const spyi_graph_call *call = &graph->calls[c];
+    uint32_t first = 0;
+    spyi_text_add(out, "    ");
+    if (returned && ends && spyi_gives_result(s, graph, c)) {
+        spyi_text_add(out, "return ");
+    } else if (spyi_gives_result(s, graph, c)) {
+        if (returned) spyi_text_add(out, "%s ", spyi_spell_leaf(returned));
+        spyi_spell_top(s, s->bound->param_count, out);
+        spyi_text_add(out, " = ");
+    } else if (spyi_is_used(graph, c)) {
+        spyi_text_add(out, "%s r_%u = ", spyi_spell(call->result), c);
+    }
+    if (call->callee == SPYI_CALLEE_METHOD) {
+        spyi_spell_operand(s, graph, &call->operands[first++], out);
+        spyi_text_add(out, ".");
+    }
+    spyi_spell_called(graph, c, out);
+    spyi_text_add(out, "(");
+    for (uint32_t o = first; o < call->operand_count; o++) {
+        if (o > first) spyi_text_add(out, ", ");
+        spyi_spell_operand(s, graph, &call->operands[o], out);
+    }
+    spyi_text_add(out, ");\n");
+}
+
+SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count && !b->mode;
-         p++) { // outputs go back from this element's variables
-        if (!b->nodes[p].out) continue;
+    const spyi_leaf *returned = spyi_returned_leaf(b);
+    uint32_t tops = b->param_count + (b->has_result && !returned ? 1u : 0u);
+    spyi_text outputs = { NULL, 0, 0 }; // what is handed on after the calls
+    for (uint32_t c = 0; c < graph->call_count; c++)
+        if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
+    spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",
+                  returned ? spyi_spell_leaf(returned) : "void");
+    spyi_element_parameters(s, out);
+    spyi_text_add(out, ")\n{\n");
+    for (uint32_t p = 0; p < tops; p++) {
+        const spyi_node *node = &b->nodes[p];
         spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, false, indent);
+        if (!spyi_needs_local(b, node)) continue;
+        spyi_spell_top(s, p, &name);
+        if (spyi_type_is_pair(node->type) && node->in) {
+            spyi_argument_pair(s, node, spyi_text_str(&name), true, out);
+        } else {
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
+        }
+        spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);
         spyi_text_free(&name);
     }
+    for (uint32_t c = 0; c < graph->call_count; c++)
+        spyi_element_call(s, graph, c, c + 1 == graph->call_count && !outputs.size, out);
+    spyi_text_add(out, "%s", spyi_text_str(&outputs));
+    if (returned && (outputs.size || graph->result + 1 < graph->call_count)) {
+        spyi_text_add(out, "    return ");
+        spyi_spell_top(s, b->param_count, out);
+        spyi_text_add(out, ";\n");
+    }
+    spyi_text_add(out, "}\n\n");
+    spyi_text_free(&outputs);
+}
+
+// >>emit/forward.c ------------------------------------------------------------------------------------------
+
+// The element function for one element of the kernel, called as it is: its arguments with their loads, the call, and the stores
+// of its outputs. gradient.c is the same for calls that compute gradients.
+
+// The beginning of a leaf's variable; its name follows: "a_x", "r_result".
+static const char *spyi_variable_prefix(const spyi_leaf *leaf) {
+    return strncmp(leaf->path, "_result", 7) == 0 ? "r" : "a_";
+}
+
+static void spyi_forward_arguments(spyi_emit_state *s, spyi_text *arguments) {
+    const spyi_bound *b = s->bound;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!spyi_is_parameter(b, leaf)) continue;
+        if (arguments->size) spyi_text_add(arguments, ", ");
+        if (!leaf->out) {
+            spyi_value_expression(s, i, arguments);
+            continue;
+        }
+        const char *prefix = spyi_variable_prefix(leaf);
+        if (leaf->in) spyi_make_variable(s, i, prefix, true, "    ");
+        spyi_text_add(arguments, "%s%s%s", prefix, s->names[i], s->suffix);
+    }
+}
+
+static void spyi_forward_call(spyi_emit_state *s, const char *arguments, const char *indent) {
+    const spyi_bound *b = s->bound;
+    const spyi_leaf *returned = spyi_returned_leaf(b);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!leaf->out) continue;
+        if (leaf->in || leaf == returned) spyi_name_variable(s, i, spyi_variable_prefix(leaf));
+        else spyi_make_variable(s, i, spyi_variable_prefix(leaf), false, indent);
+    }
+    spyi_text_add(&s->body, "%s", indent);
+    if (returned)
+        spyi_text_add(&s->body, "%s %s = ", spyi_spell(returned->type), s->lvalues[returned - b->leaves]);
+    spyi_text_add(&s->body, "spyi_element(%s);\n", arguments);
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
+}
+
+SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent) {
+    const spyi_bound *b = s->bound;
     if (b->call_info && b->rank) {
         uint32_t group[SPY_MAX_RANK];
         spyi_text_add(&s->body, "%sspyi_set_call(", indent);
-        spyi_element_text(s, &s->body);
+        s->prologue->number(s, &s->body);
         spyi_text_add(&s->body, spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
                                                           : ", spyi_block._shape);\n");
     }
-    if (b->mode) {
-        spyi_emit_gradient_call(s, arguments, indent);
-        return;
-    }
-    spyi_text_add(&s->body, "%s", indent);
-    if (b->has_result) {
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "r_result%s", s->suffix);
-        spyi_emit_variables(s, b->param_count, spyi_text_str(&name), true, false, indent);
-        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
-    spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
-    for (uint32_t p = 0; p < b->param_count + (b->has_result ? 1u : 0u); p++) {
-        bool is_result = p == b->param_count;
-        if (!b->nodes[p].out || !spyi_type_holds_pair(b->nodes[p].type)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, is_result ? "r_result%s%s" : "a_%s%s", is_result ? "" : b->nodes[p].name,
-                      s->suffix);
-        spyi_emit_parts(s, p, spyi_text_str(&name), is_result, indent);
-        spyi_text_free(&name);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
+    s->wrapper->call(s, arguments, indent);
+}
+
+SPYI_FN const spyi_wrapper *spyi_forward(void) {
+    static const spyi_wrapper wrapper = { spyi_forward_arguments, spyi_forward_call };
+    return &wrapper;
 }
 
 // >>emit/pieces.c -------------------------------------------------------------------------------------------
@@ -31061,150 +31476,8 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
 
 // >>emit/gradient.c -----------------------------------------------------------------------------------------
 
-// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spyi_element, whose
-// parameters are the call's leaves, so that each leaf takes part in the derivative or not; the kernel calls it through bwd_diff
-// or fwd_diff. A gradient that each element has to itself is loaded, added to and stored here. One that elements share is
-// summed: team.c.
-
-// >>the element function
-
-// An output that nobody wants to know about.
-static bool spyi_is_dropped(const spyi_leaf *leaf) {
-    return (leaf->traits & SPYI_TRAIT_UNUSED) && !leaf->grads[SPYI_GRAD_IN];
-}
-
-static bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
-    if (b->mode == SPY_CALL_FORWARD_DIFF)
-        return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
-    return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
-}
-
-static const char *spyi_leaf_type(const spyi_leaf *leaf) {
-    return leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type);
-}
-
-// Whether the wrapper's parameter goes back to the caller; other outputs are variables of the wrapper.
-static bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
-    return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
-}
-
-// A parameter of the wrapper before the call, or its outputs after it. `to`: the variable that it is in.
-static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
-                             spyi_text *out) {
-    const spyi_node *node = &s->bound->nodes[node_index];
-    if (node->leaf >= 0) {
-        const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
-        if (before && leaf->param_in) spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
-        if (!before && spyi_comes_back(s->bound, leaf))
-            spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
-        return;
-    }
-    for (uint32_t i = 0; i < node->count; i++) {
-        const spyi_node *child = &s->bound->nodes[node->first + i];
-        spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
-        spyi_spell_field(to, child, &field);
-        if (before && child->leaf < 0 &&
-            child->in) { // Slang 2026.12 asserts at constants for fields of fields
-            const char *name = child->name[0] == '[' ? child->name + 1 : child->name; // an element's number
-            spyi_text_add(&part, "%s_%.*s", to, (int)strcspn(name, "]"), name);
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
-            spyi_emit_fields(s, node->first + i, spyi_text_str(&part), true, out);
-            spyi_text_add(out, "    %s = %s;\n", spyi_text_str(&field), spyi_text_str(&part));
-        } else {
-            spyi_emit_fields(s, node->first + i, spyi_text_str(&field), before, out);
-        }
-        spyi_text_free(&field);
-        spyi_text_free(&part);
-    }
-}
-
-// Whether a parameter or result needs a variable in the wrapper.
-static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
-    if (node->leaf < 0) return true;
-    const spyi_leaf *leaf = &b->leaves[node->leaf];
-    return leaf->param_out && !spyi_comes_back(b, leaf);
-}
-
-static void spyi_emit_parameters(const spyi_emit_state *s, spyi_text *out) {
-    const spyi_bound *b = s->bound;
-    const char *comma = "";
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        bool back = spyi_comes_back(b, leaf);
-        if (leaf->role != SPYI_ROLE_VALUE || spyi_is_dropped(leaf)) continue;
-        if (!back && !leaf->param_in) continue;
-        spyi_text_add(out, "%s%s%s v_%s", comma,
-                      back && leaf->param_in    ? "inout "
-                      : back                    ? "out "
-                      : spyi_is_active(b, leaf) ? ""
-                                                : "no_diff ",
-                      spyi_leaf_type(leaf), s->names[i]);
-        comma = ", ";
-    }
-}
-
-SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function, spyi_text *out) {
-    const spyi_bound *b = s->bound;
-    uint32_t tops = b->param_count + (b->has_result ? 1u : 0u);
-    spyi_text arguments = { NULL, 0, 0 }, result = { NULL, 0, 0 }, instance = { NULL, 0, 0 };
-    spyi_text_add(out, "[Differentiable]\nvoid spyi_element(");
-    spyi_emit_parameters(s, out);
-    spyi_text_add(out, ")\n{\n");
-    for (uint32_t p = 0; p < tops; p++) {
-        const spyi_node *node = &b->nodes[p];
-        bool is_result = p == b->param_count;
-        spyi_text name = { NULL, 0, 0 };
-        if (spyi_needs_local(b, node)) {
-            spyi_text_add(&name, "a_%s", node->name);
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
-            if (!is_result) spyi_emit_fields(s, p, spyi_text_str(&name), true, out);
-        } else {
-            spyi_text_add(&name, "v_%s", s->names[node->leaf]);
-        }
-        if (is_result) spyi_text_add(&result, "%s = ", spyi_text_str(&name));
-        else if (p == 0 && b->signature.callee == SPYI_CALLEE_METHOD)
-            spyi_text_add(&instance, "%s.", spyi_text_str(&name));
-        else spyi_text_add(&arguments, "%s%s", arguments.size ? ", " : "", spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    spyi_text_add(out, "    %s%s%s(%s);\n", spyi_text_str(&result), spyi_text_str(&instance), function,
-                  spyi_text_str(&arguments));
-    for (uint32_t p = 0; p < tops; p++) {
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s", b->nodes[p].name);
-        if (spyi_needs_local(b, &b->nodes[p])) spyi_emit_fields(s, p, spyi_text_str(&name), false, out);
-        spyi_text_free(&name);
-    }
-    spyi_text_add(out, "}\n\n");
-    spyi_text_free(&arguments);
-    spyi_text_free(&result);
-    spyi_text_free(&instance);
-}
-
-// >>the call for an element
-
-// The leaf's variable, "a_x_1"; `loads`: filled here.
-SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
-                                const char *indent) {
-    spyi_text name = { NULL, 0, 0 };
-    spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
-    free(s->lvalues[i]);
-    s->lvalues[i] = spyi_strdup(spyi_text_str(&name));
-    s->fresh[i] = loads && !spyi_gathers(s, i);
-    if (!s->fresh[i])
-        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type),
-                      spyi_text_str(&name));
-    if (loads) spyi_emit_leaf_load(s, i, indent);
-    s->fresh[i] = false;
-    spyi_text_free(&name);
-}
-
-// The leaf's value for the current element.
-static void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    if (spyi_leaf_expression(s, i, out)) return;
-    spyi_make_variable(s, i, "a_", true, "    ");
-    spyi_text_add(out, "%s", s->lvalues[i]);
-}
+// The element function's derivative for one element of the kernel: it is called through bwd_diff or fwd_diff. A gradient that each
+// element has to itself is loaded, added to and stored here. One that elements share is summed: team.c.
 
 // A gradient that is read, as the derivative takes it.
 static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -31265,7 +31538,7 @@ static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     spyi_text_free(&pair);
 }
 
-SPYI_FN void spyi_emit_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
+static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
@@ -31325,7 +31598,7 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
     spyi_text_free(&from);
 }
 
-SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
+static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
     spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
@@ -31334,6 +31607,11 @@ SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, 
         if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
         if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);
     }
+}
+
+SPYI_FN const spyi_wrapper *spyi_derivative(void) {
+    static const spyi_wrapper wrapper = { spyi_gradient_arguments, spyi_gradient_call };
+    return &wrapper;
 }
 
 // >>emit/team.c ---------------------------------------------------------------------------------------------
@@ -31345,13 +31623,14 @@ SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, 
 //   result on. A sum in one part is added to the gradient as it is; parts are added atomically, or left in memory for
 //   a second pass, which sums them as this one sums elements.
 //
+// This is a prologue, beside the one of compute.c: its threads go over elements in a loop.
 // Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
 
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
 }
 
-SPYI_FN void spyi_declare_sums(spyi_emit_state *s) {
+static void spyi_sums_fields(spyi_emit_state *s) {
     static const char *const names[5] = { "_sums", "_each", "_parts", "_length", "_row" };
     for (uint32_t d = 0; d < (s->key->folded ? 5u : 4u); d++)
         spyi_add_field(s, SPYI_PACK_TEAM, d, 0, 4, 4, "uint %s", names[d]);
@@ -31363,6 +31642,8 @@ SPYI_FN void spyi_declare_sums(spyi_emit_state *s) {
         spyi_add_field(s, SPYI_PACK_SUMS, 0, i, 8, 8, "%s* %s__sums", is_double ? "double" : "float",
                        s->names[i]);
     }
+    if (s->bound->uses_library || s->bound->call_info || s->key->grouped) spyi_declare_shape(s);
+    if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
 // Each scalar of leaf `i`'s sum: `format` has the sum and its number.
@@ -31424,8 +31705,8 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
     } else {
         spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi_block._each + spy_j;\n");
         spyi_emit_team_places(s, false);
-        spyi_emit_gradient_arguments(s, &arguments);
-        spyi_emit_call(s, "", spyi_text_str(&arguments), "    ");
+        s->wrapper->arguments(s, &arguments);
+        spyi_emit_call(s, spyi_text_str(&arguments), "    ");
     }
     spyi_text_free(&arguments);
     spyi_text_add(
@@ -31467,7 +31748,7 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&place);
 }
 
-SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
+static void spyi_sums_body(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     uint32_t group = s->out->group_size, team = spyi_team_size(key, group), side = group / team;
@@ -31523,6 +31804,12 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     spyi_text_add(body, "    }\n");
 }
 
+SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
+    static const spyi_prologue prologue = { spyi_compute_name, spyi_compute_head,   spyi_sums_fields,
+                                            spyi_sums_body,    spyi_compute_number, spyi_compute_index };
+    return &prologue;
+}
+
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
 // The text of a kernel, put together of what the other files of this room write: imports, parameter block, entry point,
@@ -31556,65 +31843,6 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
 // (groups of 128 and 512, and 8 floats: double with 4 a thread, odd sizes with 1). Halves and bytes go as uint4, 8 and 16 a
 // thread.
 
-#define SPYI_MOST_ELEMENTS 16
-
-static void spyi_emit_body(spyi_emit_state *s, const char *function) {
-    uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
-    bool wide = s->key->width > 1, tail = spyi_has_tail(s);
-    spyi_text arguments[SPYI_MOST_ELEMENTS];
-    memset(arguments, 0, sizeof arguments);
-    if (s->key->team) {
-        spyi_emit_team_body(s);
-        return;
-    }
-    spyi_emit_prologue(s);
-    spyi_emit_thread_loads(s);
-    // All loads first, so that they are under way together; then each call with its stores.
-    for (s->element = 0; s->element < elements; s->element++) {
-        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
-        spyi_emit_arguments(s, &arguments[s->element]);
-    }
-    for (s->element = 0; s->element < elements; s->element++) {
-        bool guarded = tail && s->element > 0;
-        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
-        if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
-        else if (!wide && s->element > 0)
-            spyi_text_add(&s->body, "    if (spy_i%s >= spyi_block._count) return;\n", s->suffix);
-        spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
-        if (guarded) spyi_text_add(&s->body, "    }\n");
-        spyi_text_free(&arguments[s->element]);
-    }
-    s->element = 0;
-    s->suffix[0] = 0;
-    spyi_emit_thread_stores(s);
-}
-
-// Our names in the kernel begin with these; a function that is called so would be hidden by them.
-static bool spyi_is_hidden(const char *function) {
-    bool letter = function[0] == 'a' || function[0] == 'b' || function[0] == 'r' || function[0] == 'v' ||
-                  function[0] == 'w';
-    return (letter && function[1] == '_') || strncmp(function, "spy", 3) == 0;
-}
-
-// For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
-static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_text *out) {
-    const spyi_bound *b = s->bound;
-    const spyi_type *result = b->signature.result;
-    if (b->mode) spyi_text_add(out, "[Differentiable]\n");
-    spyi_text_add(out, "%s spyi_called(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        const spyi_node *node = &b->nodes[p];
-        spyi_text_add(out, "%s%s%s p%u", p ? ", " : "",
-                      node->in && node->out ? "inout "
-                      : node->out           ? "out "
-                                            : "",
-                      spyi_spell(node->type), p);
-    }
-    spyi_text_add(out, ")\n{\n    %s%s(", result->kind == SPYI_TYPE_VOID ? "" : "return ", function);
-    for (uint32_t p = 0; p < b->param_count; p++) spyi_text_add(out, p ? ", p%u" : "p%u", p);
-    spyi_text_add(out, ");\n}\n\n");
-}
-
 // The shape of a call group, for get_call_group_id() and its like.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
@@ -31625,39 +31853,28 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
 }
 
 // Puts the parts together.
-static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
+static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
-    const char *spelling = s->bound->signature.spelling;
-    bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
-    spyi_emit_body(s, hidden ? "spyi_called" : spelling);
+    s->prologue->body(s);
     out->block_by_address = out->block_size > s->profile->max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     if (out->block_size && !out->block_by_address && s->rules->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi_block;\n");
-    spyi_emit_entry_head(s, &kernel);
+    s->prologue->head(s, &kernel);
     if (out->block_size && (out->block_by_address || !s->rules->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
                   out->prints ? "    spyi_print_to(spyi_block._print);\n" : "", spyi_text_str(&s->body));
-    const char *shape = s->bound->dispatch          ? "dispatch"
-                        : key->rank == 0            ? "one element"
-                        : key->finishes             ? "sums of sums"
-                        : key->team                 ? "sums"
-                        : key->grouped              ? "call groups"
-                        : key->crosses              ? "wide, across rows"
-                        : key->width > 1            ? "wide"
-                        : spyi_needs_coordinates(s) ? "strided"
-                                                    : "flat";
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
         "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s%s\nimport %s;\n\n",
-        s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
+        s->bound->signature.display, s->prologue->name(s), key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "",
         function->object.device->bounds ? ", indices of whole tensors checked" : "",
@@ -31672,9 +31889,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
-    if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
-    if (s->bound->mode && !key->finishes)
-        spyi_emit_differentiable(s, hidden ? "spyi_called" : spelling, &out->text);
+    if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -31687,9 +31902,9 @@ static bool spyi_call_prints(const spy_function *function, const spyi_bound *bou
            (prelude && strstr(prelude, "print"));
 }
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
-                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
-                             spyi_text *error) {
+SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_profile *profile,
+                                   const spyi_bound *bound, const spyi_graph *graph,
+                                   const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
     spyi_emit_state s;
     memset(&s, 0, sizeof s);
@@ -31700,6 +31915,8 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *p
     s.profile = profile;
     s.rules = spyi_rules_of(profile->target);
     s.out = out;
+    s.prologue = key->team ? spyi_sums_prologue() : spyi_compute_prologue();
+    s.wrapper = bound->mode ? spyi_derivative() : spyi_forward();
     s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.lvalues);
@@ -31708,7 +31925,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *p
     out->group_size = spyi_group_size(bound, profile, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
-    if (!s.failed) spyi_emit_text(&s, function);
+    if (!s.failed) spyi_emit_text(&s, function, graph);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
         if (s.names) free(s.names[i]);
         if (s.lvalues) free(s.lvalues[i]);
@@ -31724,6 +31941,19 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *p
     spyi_emitted_free(out);
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
+                             const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
+                             spyi_text *error) {
+    spyi_single_call single;
+    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
+    memset(out, 0, sizeof *out);
+    if (spyi_single_call_make(bound, &single))
+        status = spyi_emit_graph(function, profile, bound, &single.graph, key, out, error);
+    else spyi_text_add(error, "out of host memory");
+    spyi_single_call_free(&single);
+    return status;
 }
 
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
