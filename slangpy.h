@@ -6397,6 +6397,10 @@ typedef struct spyi_gpu
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
+typedef struct spyi_work spyi_work; // work.h
+typedef spy_status (*spyi_record_func)(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+#define SPYI_WORK_ROOM 24 // kinds of work that a backend's table has room for
+
 // What kernels are compiled to. What differs between them is in target.h.
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
 
@@ -6497,21 +6501,7 @@ typedef struct spyi_kernel_desc {
     const spyi_uniform_place *uniform_places; // of each uniform buffer
 } spyi_kernel_desc;
 
-typedef struct spyi_dispatch {
-    spyi_kernel *kernel;
-    const void *block;            // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings; // binding_count of the kernel
-    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
-    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset; // where in the chunk: a multiple of 4
-    bool barrier;             // this work must see all earlier work finished
-} spyi_dispatch;
-
-// Names for debug tools: of the work between push and pop, or of a point.
-typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
-
-#define SPYI_TIME_SLOTS 1024u // for time_mark
+#define SPYI_TIME_SLOTS 1024u // for timestamps
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
@@ -6570,17 +6560,10 @@ struct spyi_backend {
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
-    // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
-    // number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n.
-    spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
-                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
-                       bool barrier, spyi_text *error);
-    // Host to device in order of work; `data` may change after the return.
-    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                         uint64_t size, bool barrier, spyi_text *error);
+    // Work (work.h), executed in the order of its recording as far as its barriers ask for it. Each piece is part of the open
+    // batch, whose number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n. By
+    // spyi_work_number; NULL: not supported. Call spyi_record().
+    spyi_record_func record[SPYI_WORK_ROOM];
     // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
@@ -6596,24 +6579,15 @@ struct spyi_backend {
     // with that number is in somebody else's command buffer and has not been reported.
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
-    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
-    spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
-    // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
-    // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
-    // units of limits.info.timestamp_period_ns.
-    spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                             bool barrier, spyi_text *error);
-
-    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
-    // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
-    // about that graph's own work. graph_end with `graph` NULL drops it.
+    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end what is recorded
+    // becomes part of a graph and does not run: dispatches that are not indirect, copies, fills, timestamps and their
+    // stores. Barriers are about that graph's own work. graph_end with `graph` NULL drops it.
     spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                               const spyi_dispatch *dispatch, spyi_text *error);
+                               const spyi_work *dispatch, spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };
@@ -6639,6 +6613,184 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 // A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
 // held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
+
+// >>backend/work.h ------------------------------------------------------------------------------------------
+
+// Work: what a backend records. Each piece begins with spyi_work, which says what kind it is, and what must have happened
+// before it. A new kind is a struct that begins so, a spyi_work_kind, and a line in the table of each backend that does it.
+
+// Where backends have the function for a kind in their tables.
+typedef enum spyi_work_number {
+    SPYI_WORK_DISPATCH,
+    SPYI_WORK_COPY,
+    SPYI_WORK_FILL,
+    SPYI_WORK_UPLOAD,
+    SPYI_WORK_LABEL,
+    SPYI_WORK_TIME_MARK,
+    SPYI_WORK_TIME_STORE,
+    SPYI_WORK_COUNT
+} spyi_work_number;
+
+typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
+
+// What is true of all work of a kind, whoever does it.
+typedef struct spyi_work_kind {
+    uint32_t number; // spyi_work_number
+    const char *name;
+} spyi_work_kind;
+
+// Part of a texture changes from how it was used last to how the work uses it.
+typedef struct spyi_transition {
+    uint64_t handle; // VkImage
+    uint32_t first_level, level_count, first_layer, layer_count;
+    uint8_t from, to; // uses; from 0: what is there is of no use
+} spyi_transition;
+
+// Every piece of work begins with this. Before the work come: nothing; or a barrier, so that it sees all earlier work
+// finished; or transitions, with or without such a barrier. Work on buffers alone has no transitions.
+struct spyi_work {
+    const spyi_work_kind *kind;
+    bool barrier;
+    uint32_t transition_count;
+    const spyi_transition *transitions; // read when transition_count > 0
+};
+
+static inline spyi_work spyi_work_of(const spyi_work_kind *kind) {
+    spyi_work work;
+    work.kind = kind;
+    work.barrier = false;
+    work.transition_count = 0;
+    work.transitions = NULL;
+    return work;
+}
+
+// Records work with whatever its backend has for its kind. SPY_ERROR_UNSUPPORTED: nothing; the error names the kind.
+SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, const spyi_work *work,
+                                         spyi_text *error);
+static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gpu *gpu, const spyi_work *work,
+                                     spyi_text *error) {
+    spyi_record_func record = backend->record[work->kind->number];
+    return SPYI_LIKELY(record != NULL) ? record(gpu, work, error)
+                                       : spyi_work_unsupported(backend, work, error);
+}
+
+// >>the kinds
+
+// The barrier of an indirect dispatch also covers the reading of its group counts, which other barriers need not.
+typedef struct spyi_dispatch {
+    spyi_work work;
+    spyi_kernel *kernel;
+    const void *block;            // block_size bytes of the kernel; copied during the call
+    const spyi_binding *bindings; // binding_count of the kernel
+    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
+    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
+    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset; // where in the chunk: a multiple of 4; read when indirect
+} spyi_dispatch;
+SPYI_FN const spyi_work_kind *spyi_work_dispatch(void);
+
+// Between two ranges that do not overlap.
+typedef struct spyi_copy_work {
+    spyi_work work;
+    const spyi_chunk *to, *from;
+    uint64_t to_offset, from_offset, size; // bytes
+} spyi_copy_work;
+SPYI_FN const spyi_work_kind *spyi_work_copy(void);
+static inline spyi_copy_work spyi_copy_of(const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
+                                          uint64_t from_offset, uint64_t size) {
+    spyi_copy_work copy;
+    copy.work = spyi_work_of(spyi_work_copy());
+    copy.to = to;
+    copy.from = from;
+    copy.to_offset = to_offset;
+    copy.from_offset = from_offset;
+    copy.size = size;
+    return copy;
+}
+
+typedef struct spyi_fill_work {
+    spyi_work work;
+    const spyi_chunk *to;
+    uint64_t offset, size; // bytes, multiples of limits.fill_alignment
+    uint32_t pattern;      // its first byte in memory stands at `offset`
+} spyi_fill_work;
+SPYI_FN const spyi_work_kind *spyi_work_fill(void);
+static inline spyi_fill_work spyi_fill_of(const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                          uint32_t pattern) {
+    spyi_fill_work fill;
+    fill.work = spyi_work_of(spyi_work_fill());
+    fill.to = to;
+    fill.offset = offset;
+    fill.size = size;
+    fill.pattern = pattern;
+    return fill;
+}
+
+// Host to device in order of work.
+typedef struct spyi_upload_work {
+    spyi_work work;
+    const spyi_chunk *to;
+    uint64_t offset, size; // bytes
+    const void *data;      // copied during the call
+} spyi_upload_work;
+SPYI_FN const spyi_work_kind *spyi_work_upload(void);
+static inline spyi_upload_work spyi_upload_of(const spyi_chunk *to, uint64_t offset, const void *data,
+                                              uint64_t size) {
+    spyi_upload_work upload;
+    upload.work = spyi_work_of(spyi_work_upload());
+    upload.to = to;
+    upload.offset = offset;
+    upload.size = size;
+    upload.data = data;
+    return upload;
+}
+
+// Names for debug tools: of the work between push and pop, or of a point. Does nothing where there are no debug tools.
+typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
+typedef struct spyi_label_work {
+    spyi_work work;
+    spyi_label label;
+    const char *name; // copied during the call; NULL for a pop
+} spyi_label_work;
+SPYI_FN const spyi_work_kind *spyi_work_label(void);
+static inline spyi_label_work spyi_label_of(spyi_label label, const char *name) {
+    spyi_label_work work;
+    work.work = spyi_work_of(spyi_work_label());
+    work.label = label;
+    work.name = name;
+    return work;
+}
+
+// GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot when all work recorded before
+// it is done; a store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in units of
+// limits.info.timestamp_period_ns.
+typedef struct spyi_time_mark_work {
+    spyi_work work;
+    uint32_t slot; // below SPYI_TIME_SLOTS
+} spyi_time_mark_work;
+SPYI_FN const spyi_work_kind *spyi_work_time_mark(void);
+static inline spyi_time_mark_work spyi_time_mark_of(uint32_t slot) {
+    spyi_time_mark_work mark;
+    mark.work = spyi_work_of(spyi_work_time_mark());
+    mark.slot = slot;
+    return mark;
+}
+
+typedef struct spyi_time_store_work {
+    spyi_work work;
+    const spyi_chunk *to;
+    uint64_t offset; // bytes
+    uint32_t count;
+} spyi_time_store_work;
+SPYI_FN const spyi_work_kind *spyi_work_time_store(void);
+static inline spyi_time_store_work spyi_time_store_of(const spyi_chunk *to, uint64_t offset, uint32_t count) {
+    spyi_time_store_work store;
+    store.work = spyi_work_of(spyi_work_time_store());
+    store.to = to;
+    store.offset = offset;
+    store.count = count;
+    return store;
+}
 
 // >>backend/target.h ----------------------------------------------------------------------------------------
 
@@ -6708,6 +6860,51 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
     return SPYI_CONTEXT(device)->core->recording_reported(device, function);
+}
+
+// >>backend/work.c ------------------------------------------------------------------------------------------
+
+// The kinds of work that the library has.
+
+SPYI_FN const spyi_work_kind *spyi_work_dispatch(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch" };
+    return &kind;
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_copy(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy" };
+    return &kind;
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill" };
+    return &kind;
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload" };
+    return &kind;
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_label(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label" };
+    return &kind;
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_time_mark(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp" };
+    return &kind;
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_time_store(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps" };
+    return &kind;
+}
+
+SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, const spyi_work *work,
+                                         spyi_text *error) {
+    spyi_text_add(error, "%s: the backend '%s' does not support it", work->kind->name, backend->name);
+    return SPY_ERROR_UNSUPPORTED;
 }
 
 // >>backend/target.c ----------------------------------------------------------------------------------------
@@ -6854,7 +7051,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // load
-    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
+    SPYI_NULL_STEP_RECORD,   // whatever is recorded
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;
@@ -7379,7 +7576,8 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
     return SPY_OK;
 }
 
-static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi_text *error) {
+static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
     spyi_null_op *op;
@@ -7394,7 +7592,7 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     uniform_size = k->uniform_count * sizeof(spyi_uniform);
     for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier,
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->barrier,
                           block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
@@ -7439,57 +7637,56 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     return SPY_OK;
 }
 
-static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                 const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                 spyi_text *error) {
+static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_copy_work *c = (const spyi_copy_work *)(const void *)work;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_op *op;
     unsigned char *to_memory, *from_memory, *bytes;
     spy_status status = spyi_null_begin(n, error);
     if (status != SPY_OK) return status;
-    to_memory = spyi_null_range(n, "copy: to", to->handle, to_offset, size, error);
+    to_memory = spyi_null_range(n, "copy: to", c->to->handle, c->to_offset, c->size, error);
     if (!to_memory) return SPY_ERROR_INTERNAL;
-    from_memory = spyi_null_range(n, "copy: from", from->handle, from_offset, size, error);
+    from_memory = spyi_null_range(n, "copy: from", c->from->handle, c->from_offset, c->size, error);
     if (!from_memory) return SPY_ERROR_INTERNAL;
-    if (spyi_null_overlap(to->handle, to_offset, size, from->handle, from_offset, size))
+    if (spyi_null_overlap(c->to->handle, c->to_offset, c->size, c->from->handle, c->from_offset, c->size))
         return spyi_null_broken(n, error, "copy: the two ranges overlap");
-    op = spyi_null_new_op(n, SPYI_NULL_COPY, barrier, 0, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_COPY, work->barrier, 0, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->to = to->handle;
-    op->to_offset = to_offset;
+    op->to = c->to->handle;
+    op->to_offset = c->to_offset;
     op->to_memory = to_memory;
-    op->from = from->handle;
-    op->from_offset = from_offset;
+    op->from = c->from->handle;
+    op->from_offset = c->from_offset;
     op->from_memory = from_memory;
-    op->size = size;
+    op->size = c->size;
     return spyi_null_add_op(n, op, error);
 }
 
-static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                 uint32_t pattern, bool barrier, spyi_text *error) {
+static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_fill_work *f = (const spyi_fill_work *)(const void *)work;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const uint32_t alignment = n->base.limits.fill_alignment;
     spyi_null_op *op;
     unsigned char *memory, *bytes;
     spy_status status = spyi_null_begin(n, error);
     if (status != SPY_OK) return status;
-    if (offset % alignment != 0 || size % alignment != 0)
+    if (f->offset % alignment != 0 || f->size % alignment != 0)
         return spyi_null_broken(n, error, "fill: offset %llu and size %llu must be multiples of %u",
-                                (unsigned long long)offset, (unsigned long long)size, alignment);
-    memory = spyi_null_range(n, "fill", to->handle, offset, size, error);
+                                (unsigned long long)f->offset, (unsigned long long)f->size, alignment);
+    memory = spyi_null_range(n, "fill", f->to->handle, f->offset, f->size, error);
     if (!memory) return SPY_ERROR_INTERNAL;
-    op = spyi_null_new_op(n, SPYI_NULL_FILL, barrier, 0, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_FILL, work->barrier, 0, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->to = to->handle;
-    op->to_offset = offset;
+    op->to = f->to->handle;
+    op->to_offset = f->offset;
     op->to_memory = memory;
-    op->size = size;
-    op->pattern = pattern;
+    op->size = f->size;
+    op->pattern = f->pattern;
     return spyi_null_add_op(n, op, error);
 }
 
-static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                   uint64_t size, bool barrier, spyi_text *error) {
+static spy_status spyi_null_write(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                  uint64_t size, bool barrier, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_op *op;
     unsigned char *memory, *bytes;
@@ -7506,6 +7703,11 @@ static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t
     op->to_memory = memory;
     op->size = size;
     return spyi_null_add_op(n, op, error);
+}
+
+static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
+    return spyi_null_write(gpu, u->to, u->offset, u->data, u->size, work->barrier, error);
 }
 
 // >>submits
@@ -7603,7 +7805,8 @@ static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text 
 }
 
 // The clock stands at 1000 ticks for each dispatch recorded so far.
-static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error) {
+static spy_status spyi_null_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spy_status status = spyi_null_begin(n, error);
     if (status != SPY_OK) return status;
@@ -7614,18 +7817,22 @@ static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *e
     return SPY_OK;
 }
 
-static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                       bool barrier, spyi_text *error) {
+static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_time_store_work *s = (const spyi_time_store_work *)(const void *)work;
     spyi_null_gpu *n = spyi_null_cast(gpu);
-    if (count == 0 || count > SPYI_TIME_SLOTS || offset % sizeof *n->marks)
-        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", count,
-                                (unsigned long long)offset);
-    return spyi_null_upload(gpu, to, offset, n->marks, count * sizeof *n->marks, barrier, error);
+    if (s->count == 0 || s->count > SPYI_TIME_SLOTS || s->offset % sizeof *n->marks)
+        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", s->count,
+                                (unsigned long long)s->offset);
+    return spyi_null_write(gpu, s->to, s->offset, n->marks, s->count * sizeof *n->marks, work->barrier,
+                           error);
 }
 
 // >>labels
 
-static spy_status spyi_null_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
+static spy_status spyi_null_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_label_work *l = (const spyi_label_work *)(const void *)work;
+    const spyi_label kind = l->label;
+    const char *name = l->name;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_op *op;
     unsigned char *bytes;
@@ -7768,10 +7975,9 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_compile_as_is,
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
-                                                     spyi_null_dispatch,
-                                                     spyi_null_copy,
-                                                     spyi_null_fill,
-                                                     spyi_null_upload,
+                                                     { spyi_null_dispatch, spyi_null_copy, spyi_null_fill,
+                                                       spyi_null_upload, spyi_null_label, spyi_null_time_mark,
+                                                       spyi_null_time_store },
                                                      spyi_null_download,
                                                      spyi_null_time_begin,
                                                      spyi_null_time_end,
@@ -7780,9 +7986,6 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
                                                      spyi_null_wait,
-                                                     spyi_null_label,
-                                                     spyi_null_time_mark,
-                                                     spyi_null_time_store,
                                                      NULL, // no graphs
                                                      NULL,
                                                      NULL,
@@ -8277,6 +8480,7 @@ struct spy_device {
     struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
+    uint64_t last_submit;               // batch of the last work whose uses were noted
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
     uint64_t untracked_submit;          // its batch: what is read back waits for it
     uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
@@ -10196,6 +10400,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
     barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
+    device->last_submit = submit;
     for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
     if (untracked) device->untracked_submit = submit;
     for (uint32_t i = 0; i < count; i++) {
@@ -10303,10 +10508,10 @@ static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end,
                                     spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + begin, image,
-                                                end - begin, barrier, error);
-    spyi_barrier_done(device, barrier, status);
+    spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset + begin, image, end - begin);
+    upload.work.barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
+    spyi_barrier_done(device, upload.work.barrier, status);
     spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
     return status;
 }
@@ -10925,11 +11130,12 @@ static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32
 static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier =
+    spyi_fill_work fill = spyi_fill_of(&storage->chunk, storage->offset + t->begin_bytes,
+                                       t->end_bytes - t->begin_bytes, pattern);
+    fill.work.barrier =
         spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
-                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
-    spyi_barrier_done(device, barrier, status);
+    spy_status status = spyi_record(device->backend, device->gpu, &fill.work, error);
+    spyi_barrier_done(device, fill.work.barrier, status);
     spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
                   device->backend->open_submit(device->gpu));
     return status;
@@ -10940,10 +11146,11 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
     uint64_t begin = t->begin_bytes, end = begin + at + size;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
-                                              &storage->chunk, storage->offset + begin, size, barrier, error);
-    spyi_barrier_done(device, barrier, status);
+    spyi_copy_work copy = spyi_copy_of(&storage->chunk, storage->offset + begin + at, &storage->chunk,
+                                       storage->offset + begin, size);
+    copy.work.barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = spyi_record(device->backend, device->gpu, &copy.work, error);
+    spyi_barrier_done(device, copy.work.barrier, status);
     uint64_t submit = device->backend->open_submit(device->gpu);
     spyi_note_use(device, storage, begin + at, end, true, submit);
     spyi_note_use(device, storage, begin, begin + size, false, submit);
@@ -10958,7 +11165,8 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     if (t->contiguous && size > SPYI_FILL_BYTES)
         count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
     char *some = NULL;
-    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)spyi_malloc((size_t)count * host_stride);
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride)
+        some = (char *)spyi_malloc((size_t)count * host_stride);
     if (!some) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -11175,10 +11383,11 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
             a += index[d] * to->strides.dims[d];
             b += index[d] * from->strides.dims[d];
         }
-        status = device->backend->copy(device->gpu, &out->chunk,
-                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
-                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
-                                       (uint64_t)(run * size), barrier && done == 0, error);
+        spyi_copy_work copy =
+            spyi_copy_of(&out->chunk, out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
+                         in->offset + from->offset_bytes + (uint64_t)(b * size), (uint64_t)(run * size));
+        copy.work.barrier = barrier && done == 0;
+        status = spyi_record(device->backend, device->gpu, &copy.work, error);
         for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
             int64_t n = to->shape.dims[d], at = index[d] + step;
             index[d] = at % n;
@@ -13226,12 +13435,13 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
     if (status != SPY_OK) return status;
     uint64_t before = spyi_time_ns();
-    status = table->time_mark(device->gpu, 0, error);
+    spyi_time_mark_work mark = spyi_time_mark_of(0);
+    spyi_time_store_work store = spyi_time_store_of(&use.storage->chunk, use.storage->offset + use.begin, 1);
+    status = spyi_record(table, device->gpu, &mark.work, error);
     if (status != SPY_OK) return status;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
-                               error);
-    spyi_uses_done(device, barrier, false, status);
+    store.work.barrier = spyi_take_uses(device, &use, 1, false);
+    status = spyi_record(table, device->gpu, &store.work, error);
+    spyi_uses_done(device, store.work.barrier, false, status);
     if (status == SPY_OK)
         status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
     *width_ns = spyi_time_ns() - before;
@@ -13868,10 +14078,10 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     spyi_use use = spyi_print_use(device);
     use.reads = false;
     use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->upload(device->gpu, &p->storage->chunk, p->storage->offset, header,
-                                                sizeof header, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
+    spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
+    upload.work.barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
+    spyi_uses_done(device, upload.work.barrier, false, status);
     p->storage->read_epoch = 0; // those readers have finished
     return status;
 }
@@ -14090,8 +14300,8 @@ typedef struct spyi_bounds {
 static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
     const spyi_storage *storage = device->bounds->storage;
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
-                                                sizeof zeros, false, error);
+    spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
+    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
     // Else the next look could come before it.
     if (status == SPY_OK)
         status =
@@ -34908,6 +35118,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
     if (status != SPY_OK) return status;
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
@@ -34928,10 +35139,10 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    s->plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
-    status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_uses_done(device, dispatch.barrier, untracked, status);
+    dispatch.work.barrier = spyi_take_uses(device, uses, use_count, untracked);
+    s->plan->last_submit = device->last_submit;
+    status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
+    spyi_uses_done(device, dispatch.work.barrier, untracked, status);
     return status;
 }
 
@@ -35221,17 +35432,19 @@ static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uin
                                       spyi_text *error) {
     spy_device *device = plan->function->object.device;
     const spyi_launch *launch = plan->launch;
-    spyi_dispatch dispatch;
+    bool barrier = spyi_take_uses(device, uses, use_count, false);
+    plan->last_submit = device->last_submit;
+    spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
+    dispatch.work.barrier = barrier;
     dispatch.kernel = launch->repeatable->kernel;
     dispatch.block = launch->block;
     dispatch.bindings = NULL;
     dispatch.uniforms = NULL;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
-    dispatch.indirect = dispatch.indirect_offset = 0;
-    plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, false);
-    spy_status status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
+    dispatch.indirect = 0;
+    spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
+    spyi_barrier_done(device, barrier, status);
     if (status == SPY_OK) device->stats.calls++;
     return status;
 }
@@ -36575,10 +36788,10 @@ static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_li
     spy_device *device = list->sink.object.device;
     spyi_dispatch launch;
     spyi_list_get_dispatch(list, op, &launch);
-    op->plan->last_submit = device->backend->open_submit(device->gpu);
-    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
-    spy_status status = device->backend->dispatch(device->gpu, &launch, error);
-    spyi_uses_done(device, launch.barrier, op->untracked, status);
+    launch.work.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
+    op->plan->last_submit = device->last_submit;
+    spy_status status = spyi_record(device->backend, device->gpu, &launch.work, error);
+    spyi_uses_done(device, launch.work.barrier, op->untracked, status);
     return status;
 }
 
@@ -36590,14 +36803,23 @@ static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_li
     bool barrier = spyi_take_uses(device, to, op->use_count, false);
     spy_status status;
     if (op->repeats) {
-        status = device->backend->fill(device->gpu, chunk, offset, size, op->pattern, barrier, error);
+        spyi_fill_work fill = spyi_fill_of(chunk, offset, size, op->pattern);
+        fill.work.barrier = barrier;
+        status = spyi_record(device->backend, device->gpu, &fill.work, error);
     } else {
         const spyi_use *from = to + 1;
-        status = device->backend->copy(device->gpu, chunk, offset, &from->storage->chunk,
-                                       from->storage->offset + from->begin, size, barrier, error);
+        spyi_copy_work copy =
+            spyi_copy_of(chunk, offset, &from->storage->chunk, from->storage->offset + from->begin, size);
+        copy.work.barrier = barrier;
+        status = spyi_record(device->backend, device->gpu, &copy.work, error);
     }
     spyi_uses_done(device, barrier, false, status);
     return status;
+}
+
+static spy_status spyi_list_label(spy_device *device, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_label_work label = spyi_label_of(kind, name);
+    return spyi_record(device->backend, device->gpu, &label.work, error);
 }
 
 static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
@@ -36609,11 +36831,14 @@ static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list
     case SPY_LIST_OP_WRITE: return spyi_list_transfer(list, op, error);
     case SPY_LIST_OP_BARRIER: device->barrier_owed = true; return SPY_OK;
     case SPY_LIST_OP_PUSH_LABEL:
-        return device->backend->label(device->gpu, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_POP_LABEL: return device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, error);
+        return spyi_list_label(device, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_POP_LABEL: return spyi_list_label(device, SPYI_LABEL_POP, NULL, error);
     case SPY_LIST_OP_MARKER:
-        return device->backend->label(device->gpu, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_TIMESTAMP: return device->backend->time_mark(device->gpu, op->pattern, error);
+        return spyi_list_label(device, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_TIMESTAMP: {
+        spyi_time_mark_work mark = spyi_time_mark_of(op->pattern);
+        return spyi_record(device->backend, device->gpu, &mark.work, error);
+    }
     case SPY_LIST_OP_NONE: break;
     }
     return SPY_OK;
@@ -36629,17 +36854,18 @@ static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text 
     use.begin = times->begin_bytes;
     use.end = times->end_bytes;
     use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->time_store(
-        device->gpu, &use.storage->chunk, use.storage->offset + use.begin, list->time_count, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
+    spyi_time_store_work store =
+        spyi_time_store_of(&use.storage->chunk, use.storage->offset + use.begin, list->time_count);
+    store.work.barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = spyi_record(device->backend, device->gpu, &store.work, error);
+    spyi_uses_done(device, store.work.barrier, false, status);
     return status;
 }
 
 // Also what a failure part of the way left open.
 static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
     spyi_text ignored = { NULL, 0, 0 };
-    for (; depth > 0; depth--) (void)device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, &ignored);
+    for (; depth > 0; depth--) (void)spyi_list_label(device, SPYI_LABEL_POP, NULL, &ignored);
     spyi_text_free(&ignored);
 }
 
@@ -36648,7 +36874,7 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_status status = SPY_OK;
     uint32_t depth = 0; // open labels
     if (list->label) {
-        status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
+        status = spyi_list_label(device, SPYI_LABEL_PUSH, list->label, error);
         depth += status == SPY_OK;
     }
     for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {
@@ -37379,7 +37605,7 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
         const spyi_list_op *op = &list->ops[call->first_op + i];
         spyi_dispatch launch;
         spyi_list_get_dispatch(list, op, &launch);
-        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch, error);
+        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch.work, error);
     }
     if (status != SPY_OK) spyi_list_drop_graph(list);
     return status;

@@ -1226,10 +1226,9 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                        bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>memory.c
 SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
@@ -1250,7 +1249,7 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
 SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
-SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 // Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
 static inline bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
     return kernel->uniform_count == 0 && !kernel->block_by_address;
@@ -1280,7 +1279,7 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                                          const spyi_dispatch *dispatch, spyi_text *error);
+                                          const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
 // Parts of the graph that is being made.
@@ -1295,13 +1294,9 @@ SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function fun
                                         spyi_text *error);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                  spyi_text *error);
-SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                  uint32_t pattern, bool barrier, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                    uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                       uint64_t size, uint64_t after, spyi_text *error);
 // Device memory of at most SPYI_CUDA_SMALL_UPLOAD bytes, in the order of `stream`; waits.
@@ -2188,7 +2183,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
         gpu->base.compiler = gpu->nvrtc_path;
     }
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
+    const char *blocking =
+        getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
         (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;
@@ -2587,8 +2583,9 @@ static spy_status spyi_cuda_make_marks(spyi_cuda_gpu *gpu, spyi_text *error) {
                : spyi_cuda_fail(gpu, result, "cuModuleLoadData of the timestamp kernel", error);
 }
 
-SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK) status = spyi_cuda_make_marks(gpu, error);
@@ -2608,18 +2605,17 @@ SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text 
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                        bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
+    spyi_cu_pointer at = store->to->address + store->offset;
+    const size_t size = store->count * sizeof(uint64_t);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    (void)barrier;
     if (status == SPY_OK && gpu->graph != NULL) { // behind the marks, which no hazards are kept of
-        status = spyi_cuda_graph_copy(gpu, to->address + offset, gpu->marks, count * sizeof(uint64_t), true,
-                                      error);
+        status = spyi_cuda_graph_copy(gpu, at, gpu->marks, size, true, error);
     } else if (status == SPY_OK) {
-        spyi_cu_result result =
-            gpu->cu.MemcpyAsync(to->address + offset, gpu->marks, count * sizeof(uint64_t), gpu->stream);
+        spyi_cu_result result = gpu->cu.MemcpyAsync(at, gpu->marks, size, gpu->stream);
         if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuMemcpyAsync of timestamps", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -2636,8 +2632,8 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu) {
 }
 
 // Profilers see the kernels' own names; NVTX, which has ranges, would be one more library.
-SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
-    (void)gpu, (void)kind, (void)name, (void)error;
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    (void)gpu, (void)work, (void)error;
     return SPY_OK;
 }
 
@@ -3088,8 +3084,9 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     return spyi_cuda_worked(gpu, error);
 }
 
-SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_launch(gpu, (spyi_cuda_kernel *)(void *)dispatch->kernel, dispatch, error);
     spyi_cuda_leave(gpu, pushed);
@@ -3116,9 +3113,10 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispa
 // Kernels that still run keep the parameters that they were launched with; nothing waits. One costs 19 us and 116 KiB of
 // device memory, so only kernels that come back have one, and not all of them.
 
-#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060 // graphs in a line are launched in constant time from CUDA 12.6 on
-#define SPYI_CUDA_REPEAT_AFTER 16u           // launches of a kernel before it gets a graph
-#define SPYI_CUDA_REPEAT_OLD 4096u           // launches of others after which a kernel's graph may go to another
+#define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
+    12060                          // graphs in a line are launched in constant time from CUDA 12.6 on
+#define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
+#define SPYI_CUDA_REPEAT_OLD 4096u // launches of others after which a kernel's graph may go to another
 
 // >>which kernels
 
@@ -3143,7 +3141,7 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return; // and has no place
+    if (repeat->graph == NULL) return;                                      // and has no place
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight go on
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
@@ -3406,7 +3404,7 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
     spyi_cu_kernel_params params;
     spyi_cuda_own own;
     char *unused;
-    spy_status status = spyi_cuda_graph_room(gpu, dispatch->barrier, error);
+    spy_status status = spyi_cuda_graph_room(gpu, dispatch->work.barrier, error);
     if (status != SPY_OK) return status;
     if (!spyi_cuda_graph_grow(gpu, &nodes, &graph->capacity, graph->count, sizeof *graph->nodes)) {
         spyi_text_add(error, "no host memory for a graph");
@@ -3432,9 +3430,10 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
 }
 
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, uint32_t index,
-                                          const spyi_dispatch *dispatch, spyi_text *error) {
+                                          const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_graph *graph = spyi_cuda_graph_cast(handle);
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     const spyi_cuda_node *node = &graph->nodes[index];
     void *values[SPYI_CUDA_MOST_PARAMS];
     spyi_cu_pointer address = 0;
@@ -3601,17 +3600,17 @@ static spy_status spyi_cuda_moved(spyi_cuda_gpu *gpu, spyi_cu_result result, con
 
 // >>on the device
 
-SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t to_offset,
-                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                  spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    spyi_cu_pointer there = to->address + to_offset, here = from->address + from_offset;
+    spyi_cu_pointer there = copy->to->address + copy->to_offset,
+                    here = copy->from->address + copy->from_offset;
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_copy(gpu, there, here, size, barrier, error);
+        status = spyi_cuda_graph_copy(gpu, there, here, copy->size, work->barrier, error);
     } else if (status == SPY_OK) {
-        status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)size, gpu->stream),
+        status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)copy->size, gpu->stream),
                                  "cuMemcpyAsync", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -3619,16 +3618,17 @@ SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                  uint32_t pattern, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
+    spyi_cu_pointer at = fill->to->address + fill->offset;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_fill(gpu, to->address + offset, size, pattern, barrier, error);
+        status = spyi_cuda_graph_fill(gpu, at, fill->size, fill->pattern, work->barrier, error);
     } else if (status == SPY_OK) {
         status = spyi_cuda_moved(
-            gpu, gpu->cu.MemsetD32Async(to->address + offset, pattern, (size_t)(size / 4), gpu->stream),
+            gpu, gpu->cu.MemsetD32Async(at, fill->pattern, (size_t)(fill->size / 4), gpu->stream),
             "cuMemsetD32Async", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -3694,13 +3694,14 @@ static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
-                                    uint64_t size, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const void *data = upload->data;
+    const uint64_t size = upload->size;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    spyi_cu_pointer at = to->address + offset;
-    (void)barrier;
+    spyi_cu_pointer at = upload->to->address + upload->offset;
     if (status != SPY_OK) {
         spyi_cuda_leave(gpu, pushed);
         return status;
@@ -3980,7 +3981,9 @@ static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t
     }
     if (gpu->cu.PointerGetAttribute(&start, SPYI_CU_POINTER_RANGE_START, address) != SPYI_CU_OK ||
         gpu->cu.PointerGetAttribute(&size, SPYI_CU_POINTER_RANGE_SIZE, address) != SPYI_CU_OK || start == 0) {
-        start = address & ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
+        start =
+            address &
+            ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
         size = (size_t)(address - start + size_bytes);
     }
     if (size_bytes > start + size - address) {
@@ -4022,7 +4025,7 @@ spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_
 
 // The CUDA backend's table.
 
-// In the order of struct spyi_backend.
+// In the order of struct spyi_backend; work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_cuda_table = {
     "cuda",
@@ -4034,10 +4037,15 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_compile,
     spyi_cuda_load,
     spyi_cuda_destroy_kernel,
-    spyi_cuda_dispatch,
-    spyi_cuda_copy,
-    spyi_cuda_fill,
-    spyi_cuda_upload,
+    {
+        spyi_cuda_dispatch,
+        spyi_cuda_copy,
+        spyi_cuda_fill,
+        spyi_cuda_upload,
+        spyi_cuda_label,
+        spyi_cuda_time_mark,
+        spyi_cuda_time_store,
+    },
     spyi_cuda_download,
     spyi_cuda_time_begin,
     spyi_cuda_time_end,
@@ -4046,9 +4054,6 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_finished_submit,
     spyi_cuda_submit,
     spyi_cuda_wait,
-    spyi_cuda_label,
-    spyi_cuda_time_mark,
-    spyi_cuda_time_store,
     spyi_cuda_graph_begin,
     spyi_cuda_graph_end,
     spyi_cuda_graph_change,

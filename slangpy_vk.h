@@ -595,12 +595,9 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
 
 // >>record.c
-SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                spyi_text *error);
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                uint32_t pattern, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
@@ -616,12 +613,11 @@ SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uin
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
 
 // >>mark.c
-SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
 SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
-SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                      bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>submit.c
 SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
@@ -646,8 +642,7 @@ SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                     uint64_t size, uint64_t after, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
@@ -2599,10 +2594,9 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     for (i = 0; i < kernel->shape.uniform_count; i++) {
         spyi_vk_page *page;
         size_t offset;
-        spy_status status =
-            spyi_vk_take_bytes(gpu, uniforms[i].size,
-                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment, &page, &offset,
-                               error);
+        spy_status status = spyi_vk_take_bytes(gpu, uniforms[i].size,
+                                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment,
+                                               &page, &offset, error);
         if (status != SPY_OK) return status;
         memcpy((char *)page->chunk.mapped + offset, uniforms[i].data, uniforms[i].size);
         infos[i].buffer = (VkBuffer)page->chunk.handle;
@@ -2645,8 +2639,9 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)dispatch->kernel;
     VkCommandBuffer commands;
     spy_status status;
@@ -2655,7 +2650,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (dispatch->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    if (work->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -2705,20 +2700,20 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                spyi_text *error) {
-    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset,
-                               size, barrier, error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
+    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, copy->to->handle, copy->to_offset,
+                               copy->from->handle, copy->from_offset, copy->size, work->barrier, error);
 }
 
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                uint32_t pattern, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
-    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
+    if (work->barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
+                            fill->pattern);
     return spyi_vk_recorded(gpu, false, error);
 }
 
@@ -2841,15 +2836,16 @@ static void spyi_vk_pop_label(spyi_vk_gpu *gpu) {
     if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(gpu->commands);
 }
 
-SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *name, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    const spyi_label_work *given = (const spyi_label_work *)(const void *)work;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(given->name);
     spy_status status;
     if (!spyi_vk_has_labels(gpu)) return SPY_OK;
     status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    switch (kind) {
-    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, name); break;
+    switch (given->label) {
+    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, given->name); break;
     case SPYI_LABEL_POP: spyi_vk_pop_label(gpu); break;
     case SPYI_LABEL_POINT: gpu->instance.insert_label(gpu->commands, &label); break;
     }
@@ -2857,8 +2853,9 @@ SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *na
 }
 
 // A reset comes after what was recorded earlier with the slot: queries keep the order of the queue among themselves.
-SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     spy_status status = spyi_vk_make_queries(gpu, &gpu->marks, SPYI_TIME_SLOTS, error);
     if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
@@ -2867,14 +2864,15 @@ SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *e
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                      bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
-    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, count, (VkBuffer)to->handle, offset,
-                                      sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    if (work->barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, store->count, (VkBuffer)store->to->handle,
+                                      store->offset, sizeof(uint64_t),
+                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     return spyi_vk_recorded(gpu, true, error);
 }
 
@@ -3304,9 +3302,13 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
     return status;
 }
 
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const spyi_chunk *to = upload->to;
+    const void *data = upload->data;
+    const uint64_t offset = upload->offset, size = upload->size;
+    const bool barrier = work->barrier;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.
@@ -3792,7 +3794,7 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 
 // The Vulkan backend's table.
 
-// In the order of struct spyi_backend.
+// In the order of struct spyi_backend; work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
     "vulkan",
@@ -3804,10 +3806,15 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_compile_as_is,
     spyi_vk_load,
     spyi_vk_destroy_kernel,
-    spyi_vk_dispatch,
-    spyi_vk_copy,
-    spyi_vk_fill,
-    spyi_vk_upload,
+    {
+        spyi_vk_dispatch,
+        spyi_vk_copy,
+        spyi_vk_fill,
+        spyi_vk_upload,
+        spyi_vk_label,
+        spyi_vk_time_mark,
+        spyi_vk_time_store,
+    },
     spyi_vk_download,
     spyi_vk_time_begin,
     spyi_vk_time_end,
@@ -3816,9 +3823,6 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    spyi_vk_label,
-    spyi_vk_time_mark,
-    spyi_vk_time_store,
     NULL, // no graphs: command buffers are recorded anew
     NULL,
     NULL,

@@ -13,6 +13,10 @@ typedef struct spyi_gpu
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
+typedef struct spyi_work spyi_work; // work.h
+typedef spy_status (*spyi_record_func)(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+#define SPYI_WORK_ROOM 24 // kinds of work that a backend's table has room for
+
 // What kernels are compiled to. What differs between them is in target.h.
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
 
@@ -113,21 +117,7 @@ typedef struct spyi_kernel_desc {
     const spyi_uniform_place *uniform_places; // of each uniform buffer
 } spyi_kernel_desc;
 
-typedef struct spyi_dispatch {
-    spyi_kernel *kernel;
-    const void *block;            // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings; // binding_count of the kernel
-    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
-    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset; // where in the chunk: a multiple of 4
-    bool barrier;             // this work must see all earlier work finished
-} spyi_dispatch;
-
-// Names for debug tools: of the work between push and pop, or of a point.
-typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
-
-#define SPYI_TIME_SLOTS 1024u // for time_mark
+#define SPYI_TIME_SLOTS 1024u // for timestamps
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
@@ -186,17 +176,10 @@ struct spyi_backend {
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
-    // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
-    // number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n.
-    spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
-                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
-                       bool barrier, spyi_text *error);
-    // Host to device in order of work; `data` may change after the return.
-    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                         uint64_t size, bool barrier, spyi_text *error);
+    // Work (work.h), executed in the order of its recording as far as its barriers ask for it. Each piece is part of the open
+    // batch, whose number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n. By
+    // spyi_work_number; NULL: not supported. Call spyi_record().
+    spyi_record_func record[SPYI_WORK_ROOM];
     // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
@@ -212,24 +195,15 @@ struct spyi_backend {
     // with that number is in somebody else's command buffer and has not been reported.
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
-    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
-    spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
-    // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
-    // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
-    // units of limits.info.timestamp_period_ns.
-    spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                             bool barrier, spyi_text *error);
-
-    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
-    // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
-    // about that graph's own work. graph_end with `graph` NULL drops it.
+    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end what is recorded
+    // becomes part of a graph and does not run: dispatches that are not indirect, copies, fills, timestamps and their
+    // stores. Barriers are about that graph's own work. graph_end with `graph` NULL drops it.
     spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                               const spyi_dispatch *dispatch, spyi_text *error);
+                               const spyi_work *dispatch, spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };

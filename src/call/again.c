@@ -194,17 +194,19 @@ static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uin
                                       spyi_text *error) {
     spy_device *device = plan->function->object.device;
     const spyi_launch *launch = plan->launch;
-    spyi_dispatch dispatch;
+    bool barrier = spyi_take_uses(device, uses, use_count, false);
+    plan->last_submit = device->last_submit;
+    spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
+    dispatch.work.barrier = barrier;
     dispatch.kernel = launch->repeatable->kernel;
     dispatch.block = launch->block;
     dispatch.bindings = NULL;
     dispatch.uniforms = NULL;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
-    dispatch.indirect = dispatch.indirect_offset = 0;
-    plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, false);
-    spy_status status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
+    dispatch.indirect = 0;
+    spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
+    spyi_barrier_done(device, barrier, status);
     if (status == SPY_OK) device->stats.calls++;
     return status;
 }

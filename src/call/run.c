@@ -36,6 +36,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
     if (status != SPY_OK) return status;
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
@@ -56,10 +57,10 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    s->plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
-    status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_uses_done(device, dispatch.barrier, untracked, status);
+    dispatch.work.barrier = spyi_take_uses(device, uses, use_count, untracked);
+    s->plan->last_submit = device->last_submit;
+    status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
+    spyi_uses_done(device, dispatch.work.barrier, untracked, status);
     return status;
 }
 

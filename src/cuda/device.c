@@ -226,7 +226,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
         gpu->base.compiler = gpu->nvrtc_path;
     }
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
+    const char *blocking =
+        getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
         (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;

@@ -7,6 +7,7 @@
 
 #include "api/cuda.h"
 #include "backend/target.h"
+#include "backend/work.h"
 #include "cuda/driver_api.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -237,10 +238,9 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                        bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>memory.c
 SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
@@ -261,7 +261,7 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
 SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
-SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 // Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
 static inline bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
     return kernel->uniform_count == 0 && !kernel->block_by_address;
@@ -291,7 +291,7 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                                          const spyi_dispatch *dispatch, spyi_text *error);
+                                          const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
 // Parts of the graph that is being made.
@@ -306,13 +306,9 @@ SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function fun
                                         spyi_text *error);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                  spyi_text *error);
-SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                  uint32_t pattern, bool barrier, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                    uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                       uint64_t size, uint64_t after, spyi_text *error);
 // Device memory of at most SPYI_CUDA_SMALL_UPLOAD bytes, in the order of `stream`; waits.

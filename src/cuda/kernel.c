@@ -295,8 +295,9 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     return spyi_cuda_worked(gpu, error);
 }
 
-SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_launch(gpu, (spyi_cuda_kernel *)(void *)dispatch->kernel, dispatch, error);
     spyi_cuda_leave(gpu, pushed);

@@ -17,9 +17,10 @@
 // device memory, so only kernels that come back have one, and not all of them.
 #include "cuda/internal.h"
 
-#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060 // graphs in a line are launched in constant time from CUDA 12.6 on
-#define SPYI_CUDA_REPEAT_AFTER 16u           // launches of a kernel before it gets a graph
-#define SPYI_CUDA_REPEAT_OLD 4096u           // launches of others after which a kernel's graph may go to another
+#define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
+    12060                          // graphs in a line are launched in constant time from CUDA 12.6 on
+#define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
+#define SPYI_CUDA_REPEAT_OLD 4096u // launches of others after which a kernel's graph may go to another
 
 // >>which kernels
 
@@ -44,7 +45,7 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return; // and has no place
+    if (repeat->graph == NULL) return;                                      // and has no place
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight go on
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)

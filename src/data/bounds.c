@@ -19,8 +19,8 @@ typedef struct spyi_bounds {
 static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
     const spyi_storage *storage = device->bounds->storage;
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
-                                                sizeof zeros, false, error);
+    spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
+    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
     // Else the next look could come before it.
     if (status == SPY_OK)
         status =

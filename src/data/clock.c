@@ -21,12 +21,13 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
     if (status != SPY_OK) return status;
     uint64_t before = spyi_time_ns();
-    status = table->time_mark(device->gpu, 0, error);
+    spyi_time_mark_work mark = spyi_time_mark_of(0);
+    spyi_time_store_work store = spyi_time_store_of(&use.storage->chunk, use.storage->offset + use.begin, 1);
+    status = spyi_record(table, device->gpu, &mark.work, error);
     if (status != SPY_OK) return status;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
-                               error);
-    spyi_uses_done(device, barrier, false, status);
+    store.work.barrier = spyi_take_uses(device, &use, 1, false);
+    status = spyi_record(table, device->gpu, &store.work, error);
+    spyi_uses_done(device, store.work.barrier, false, status);
     if (status == SPY_OK)
         status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
     *width_ns = spyi_time_ns() - before;

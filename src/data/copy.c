@@ -21,11 +21,12 @@ static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32
 static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier =
+    spyi_fill_work fill = spyi_fill_of(&storage->chunk, storage->offset + t->begin_bytes,
+                                       t->end_bytes - t->begin_bytes, pattern);
+    fill.work.barrier =
         spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
-                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
-    spyi_barrier_done(device, barrier, status);
+    spy_status status = spyi_record(device->backend, device->gpu, &fill.work, error);
+    spyi_barrier_done(device, fill.work.barrier, status);
     spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
                   device->backend->open_submit(device->gpu));
     return status;
@@ -36,10 +37,11 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
     uint64_t begin = t->begin_bytes, end = begin + at + size;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
-                                              &storage->chunk, storage->offset + begin, size, barrier, error);
-    spyi_barrier_done(device, barrier, status);
+    spyi_copy_work copy = spyi_copy_of(&storage->chunk, storage->offset + begin + at, &storage->chunk,
+                                       storage->offset + begin, size);
+    copy.work.barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = spyi_record(device->backend, device->gpu, &copy.work, error);
+    spyi_barrier_done(device, copy.work.barrier, status);
     uint64_t submit = device->backend->open_submit(device->gpu);
     spyi_note_use(device, storage, begin + at, end, true, submit);
     spyi_note_use(device, storage, begin, begin + size, false, submit);
@@ -54,7 +56,8 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     if (t->contiguous && size > SPYI_FILL_BYTES)
         count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
     char *some = NULL;
-    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)spyi_malloc((size_t)count * host_stride);
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride)
+        some = (char *)spyi_malloc((size_t)count * host_stride);
     if (!some) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -271,10 +274,11 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
             a += index[d] * to->strides.dims[d];
             b += index[d] * from->strides.dims[d];
         }
-        status = device->backend->copy(device->gpu, &out->chunk,
-                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
-                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
-                                       (uint64_t)(run * size), barrier && done == 0, error);
+        spyi_copy_work copy =
+            spyi_copy_of(&out->chunk, out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
+                         in->offset + from->offset_bytes + (uint64_t)(b * size), (uint64_t)(run * size));
+        copy.work.barrier = barrier && done == 0;
+        status = spyi_record(device->backend, device->gpu, &copy.work, error);
         for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
             int64_t n = to->shape.dims[d], at = index[d] + step;
             index[d] = at % n;

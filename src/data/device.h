@@ -34,6 +34,7 @@ struct spy_device {
     struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
+    uint64_t last_submit;               // batch of the last work whose uses were noted
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
     uint64_t untracked_submit;          // its batch: what is read back waits for it
     uint64_t counts_epoch;              // that began with the last barrier for indirect group counts

@@ -36,10 +36,10 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     spyi_use use = spyi_print_use(device);
     use.reads = false;
     use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->upload(device->gpu, &p->storage->chunk, p->storage->offset, header,
-                                                sizeof header, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
+    spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
+    upload.work.barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
+    spyi_uses_done(device, upload.work.barrier, false, status);
     p->storage->read_epoch = 0; // those readers have finished
     return status;
 }

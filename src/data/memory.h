@@ -2,7 +2,7 @@
 #ifndef SPYI_MEMORY_H
 #define SPYI_MEMORY_H
 
-#include "backend/backend.h"
+#include "backend/work.h"
 
 // >>storage: a block of device memory, recycled as a whole, so that the hazards of its former use stay with it.
 // Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same

@@ -285,6 +285,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
     barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
+    device->last_submit = submit;
     for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
     if (untracked) device->untracked_submit = submit;
     for (uint32_t i = 0; i < count; i++) {

@@ -10,10 +10,10 @@ static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end,
                                     spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + begin, image,
-                                                end - begin, barrier, error);
-    spyi_barrier_done(device, barrier, status);
+    spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset + begin, image, end - begin);
+    upload.work.barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
+    spyi_barrier_done(device, upload.work.barrier, status);
     spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
     return status;
 }

@@ -19,10 +19,10 @@ static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_li
     spy_device *device = list->sink.object.device;
     spyi_dispatch launch;
     spyi_list_get_dispatch(list, op, &launch);
-    op->plan->last_submit = device->backend->open_submit(device->gpu);
-    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
-    spy_status status = device->backend->dispatch(device->gpu, &launch, error);
-    spyi_uses_done(device, launch.barrier, op->untracked, status);
+    launch.work.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
+    op->plan->last_submit = device->last_submit;
+    spy_status status = spyi_record(device->backend, device->gpu, &launch.work, error);
+    spyi_uses_done(device, launch.work.barrier, op->untracked, status);
     return status;
 }
 
@@ -34,14 +34,23 @@ static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_li
     bool barrier = spyi_take_uses(device, to, op->use_count, false);
     spy_status status;
     if (op->repeats) {
-        status = device->backend->fill(device->gpu, chunk, offset, size, op->pattern, barrier, error);
+        spyi_fill_work fill = spyi_fill_of(chunk, offset, size, op->pattern);
+        fill.work.barrier = barrier;
+        status = spyi_record(device->backend, device->gpu, &fill.work, error);
     } else {
         const spyi_use *from = to + 1;
-        status = device->backend->copy(device->gpu, chunk, offset, &from->storage->chunk,
-                                       from->storage->offset + from->begin, size, barrier, error);
+        spyi_copy_work copy =
+            spyi_copy_of(chunk, offset, &from->storage->chunk, from->storage->offset + from->begin, size);
+        copy.work.barrier = barrier;
+        status = spyi_record(device->backend, device->gpu, &copy.work, error);
     }
     spyi_uses_done(device, barrier, false, status);
     return status;
+}
+
+static spy_status spyi_list_label(spy_device *device, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_label_work label = spyi_label_of(kind, name);
+    return spyi_record(device->backend, device->gpu, &label.work, error);
 }
 
 static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
@@ -53,11 +62,14 @@ static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list
     case SPY_LIST_OP_WRITE: return spyi_list_transfer(list, op, error);
     case SPY_LIST_OP_BARRIER: device->barrier_owed = true; return SPY_OK;
     case SPY_LIST_OP_PUSH_LABEL:
-        return device->backend->label(device->gpu, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_POP_LABEL: return device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, error);
+        return spyi_list_label(device, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_POP_LABEL: return spyi_list_label(device, SPYI_LABEL_POP, NULL, error);
     case SPY_LIST_OP_MARKER:
-        return device->backend->label(device->gpu, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_TIMESTAMP: return device->backend->time_mark(device->gpu, op->pattern, error);
+        return spyi_list_label(device, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_TIMESTAMP: {
+        spyi_time_mark_work mark = spyi_time_mark_of(op->pattern);
+        return spyi_record(device->backend, device->gpu, &mark.work, error);
+    }
     case SPY_LIST_OP_NONE: break;
     }
     return SPY_OK;
@@ -73,17 +85,18 @@ static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text 
     use.begin = times->begin_bytes;
     use.end = times->end_bytes;
     use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->time_store(
-        device->gpu, &use.storage->chunk, use.storage->offset + use.begin, list->time_count, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
+    spyi_time_store_work store =
+        spyi_time_store_of(&use.storage->chunk, use.storage->offset + use.begin, list->time_count);
+    store.work.barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = spyi_record(device->backend, device->gpu, &store.work, error);
+    spyi_uses_done(device, store.work.barrier, false, status);
     return status;
 }
 
 // Also what a failure part of the way left open.
 static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
     spyi_text ignored = { NULL, 0, 0 };
-    for (; depth > 0; depth--) (void)device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, &ignored);
+    for (; depth > 0; depth--) (void)spyi_list_label(device, SPYI_LABEL_POP, NULL, &ignored);
     spyi_text_free(&ignored);
 }
 
@@ -92,7 +105,7 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_status status = SPY_OK;
     uint32_t depth = 0; // open labels
     if (list->label) {
-        status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
+        status = spyi_list_label(device, SPYI_LABEL_PUSH, list->label, error);
         depth += status == SPY_OK;
     }
     for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {

@@ -135,7 +135,7 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
         const spyi_list_op *op = &list->ops[call->first_op + i];
         spyi_dispatch launch;
         spyi_list_get_dispatch(list, op, &launch);
-        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch, error);
+        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch.work, error);
     }
     if (status != SPY_OK) spyi_list_drop_graph(list);
     return status;

@@ -6,6 +6,7 @@
 
 #include "api/vk.h"
 #include "backend/target.h"
+#include "backend/work.h"
 #include "vk/functions.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -372,12 +373,9 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
 
 // >>record.c
-SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                spyi_text *error);
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                uint32_t pattern, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
@@ -393,12 +391,11 @@ SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uin
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
 
 // >>mark.c
-SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
 SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
-SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                      bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>submit.c
 SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
@@ -423,8 +420,7 @@ SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                     uint64_t size, uint64_t after, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);

@@ -136,10 +136,9 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     for (i = 0; i < kernel->shape.uniform_count; i++) {
         spyi_vk_page *page;
         size_t offset;
-        spy_status status =
-            spyi_vk_take_bytes(gpu, uniforms[i].size,
-                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment, &page, &offset,
-                               error);
+        spy_status status = spyi_vk_take_bytes(gpu, uniforms[i].size,
+                                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment,
+                                               &page, &offset, error);
         if (status != SPY_OK) return status;
         memcpy((char *)page->chunk.mapped + offset, uniforms[i].data, uniforms[i].size);
         infos[i].buffer = (VkBuffer)page->chunk.handle;
@@ -182,8 +181,9 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)dispatch->kernel;
     VkCommandBuffer commands;
     spy_status status;
@@ -192,7 +192,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (dispatch->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    if (work->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -242,20 +242,20 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                spyi_text *error) {
-    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset,
-                               size, barrier, error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
+    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, copy->to->handle, copy->to_offset,
+                               copy->from->handle, copy->from_offset, copy->size, work->barrier, error);
 }
 
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                uint32_t pattern, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
-    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
+    if (work->barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
+                            fill->pattern);
     return spyi_vk_recorded(gpu, false, error);
 }
 

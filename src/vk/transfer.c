@@ -115,9 +115,13 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
     return status;
 }
 
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const spyi_chunk *to = upload->to;
+    const void *data = upload->data;
+    const uint64_t offset = upload->offset, size = upload->size;
+    const bool barrier = work->barrier;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.

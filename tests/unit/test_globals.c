@@ -9,6 +9,7 @@
 #include "backend/null/null.h"
 #include "call/call.h"
 #endif
+#include "work_test.h"
 
 typedef struct bench {
     spy_device *device;
@@ -584,14 +585,13 @@ static void test_backend_rules(void **state) {
     spyi_text error = { NULL, 0, 0 };
     spyi_kernel *kernel = NULL;
     spyi_kernel_desc desc;
-    spyi_dispatch dispatch;
+    spyi_dispatch dispatch = work_dispatch();
     spyi_uniform uniform = { "0123456789abcdef", 16 };
     uint32_t code = 0;
     (void)state;
     open_with(&t, "float f(float x) { return x; }\n", NULL);
     const struct spyi_backend *backend = t.device->backend;
     memset(&desc, 0, sizeof desc);
-    memset(&dispatch, 0, sizeof dispatch);
     desc.code = &code;
     desc.code_size = 4;
     desc.entry = "e";
@@ -603,12 +603,12 @@ static void test_backend_rules(void **state) {
     assert_int_equal(backend->load(t.device->gpu, &desc, &kernel, &error), SPY_OK);
     dispatch.kernel = kernel;
     dispatch.groups[0] = dispatch.groups[1] = dispatch.groups[2] = 1;
-    assert_int_equal(backend->dispatch(t.device->gpu, &dispatch, &error), SPY_ERROR_INTERNAL); // no uniforms
+    assert_int_equal(spyi_record(backend, t.device->gpu, &dispatch.work, &error), SPY_ERROR_INTERNAL); // no uniforms
     dispatch.uniforms = &uniform;
     uniform.size = 0;
-    assert_int_equal(backend->dispatch(t.device->gpu, &dispatch, &error), SPY_ERROR_INTERNAL);
+    assert_int_equal(spyi_record(backend, t.device->gpu, &dispatch.work, &error), SPY_ERROR_INTERNAL);
     uniform.size = 16;
-    assert_int_equal(backend->dispatch(t.device->gpu, &dispatch, &error), SPY_OK);
+    assert_int_equal(spyi_record(backend, t.device->gpu, &dispatch.work, &error), SPY_OK);
     const spyi_null_op *op = last_op(&t);
     assert_int_equal(op->uniform_count, 1);
     assert_ptr_not_equal(op->uniforms[0].data, uniform.data);

@@ -6,6 +6,7 @@
 #include "backend/null/null.h"
 #include "list/list.h"
 #endif
+#include "work_test.h"
 
 // >>counting the process's allocations (not under sanitizers, which have their own malloc)
 
@@ -872,9 +873,8 @@ static void test_indirect(void **state) {
     run(&t, NULL, a, b);
     spyi_plan *plan = f->recent[0];
     spyi_variant *variant = plan->variants[0];
-    spyi_dispatch d;
+    spyi_dispatch d = work_dispatch();
     spyi_use uses[3];
-    memset(&d, 0, sizeof d);
     memset(uses, 0, sizeof uses);
     d.kernel = variant->kernel;
     d.block = op_at(&t, op_count(&t) - 1)->block;
@@ -983,10 +983,9 @@ static void test_untracked(void **state) {
     assert_false(op_at(&t, 3)->barrier);
     // Group counts that a pointer may have written: the barrier of the call between does not cover their reading.
     spyi_plan *plan = fn(&t, "f")->recent[0];
-    spyi_dispatch launch;
+    spyi_dispatch launch = work_dispatch();
     spyi_use use;
     spyi_text error = { NULL, 0, 0 };
-    memset(&launch, 0, sizeof launch);
     memset(&use, 0, sizeof use);
     launch.kernel = plan->variants[0]->kernel;
     launch.block = op_at(&t, 3)->block;

@@ -3,6 +3,7 @@
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #endif
+#include "work_test.h"
 
 typedef struct test_gpu {
     spyi_context ctx;
@@ -71,15 +72,14 @@ static spyi_kernel *test_kernel(test_gpu *t, uint32_t block_size, uint32_t bindi
 
 static spy_status test_dispatch(test_gpu *t, spyi_kernel *k, const void *block, const spyi_binding *bindings,
                                 uint32_t groups, bool barrier) {
-    spyi_dispatch d;
-    memset(&d, 0, sizeof d);
+    spyi_dispatch d = work_dispatch();
     d.kernel = k;
     d.block = block;
     d.bindings = bindings;
     d.groups[0] = groups;
     d.groups[1] = d.groups[2] = 1;
-    d.barrier = barrier;
-    return t->b->dispatch(t->gpu, &d, &t->error);
+    d.work.barrier = barrier;
+    return spyi_record(t->b, t->gpu, &d.work, &t->error);
 }
 
 // >>limits
@@ -236,10 +236,10 @@ static void test_bytes_move(void **state) {
     b = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
     assert_int_equal(t.b->open_submit(t.gpu), 1);
     assert_int_equal(t.b->finished_submit(t.gpu), 0);
-    assert_int_equal(t.b->upload(t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
     data[5] = 99; // may change after the return
-    assert_int_equal(t.b->copy(t.gpu, &b, 8, &a, 4, 32, true, &t.error), SPY_OK);
-    assert_int_equal(t.b->fill(t.gpu, &b, 40, 8, 0x04030201u, false, &t.error), SPY_OK);
+    assert_int_equal(work_copy(t.b, t.gpu, &b, 8, &a, 4, 32, true, &t.error), SPY_OK);
+    assert_int_equal(work_fill(t.b, t.gpu, &b, 40, 8, 0x04030201u, false, &t.error), SPY_OK);
     assert_int_equal(*(unsigned char *)(uintptr_t)b.address, 0xcd); // nothing is done before the submit
     assert_false(spyi_null_get_op(t.gpu, 0)->done);
     open = t.b->open_submit(t.gpu);
@@ -308,8 +308,8 @@ static void test_dispatches(void **state) {
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 256);
     k = test_kernel(&t, sizeof block, 1);
     spyi_null_on_dispatch(t.gpu, test_run_kernel, &runs);
-    assert_int_equal(t.b->upload(t.gpu, &c, 0, data, 16, false, &t.error), SPY_OK);
-    assert_int_equal(t.b->upload(t.gpu, &c, 64, zero, 16, false, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 0, data, 16, false, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 64, zero, 16, false, &t.error), SPY_OK);
     block.address = c.address;
     block.count = 4;
     block.factor = 3;
@@ -449,11 +449,11 @@ static void test_transfer_rules(void **state) {
     (void)state;
     test_open(&t, test_defaults());
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
-    assert_int_equal(t.b->upload(t.gpu, &c, 32, data, 33, false, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->upload(t.gpu, &c, UINT64_MAX, data, 2, false, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->upload(t.gpu, &c, 0, data, 0, false, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->fill(t.gpu, &c, 2, 4, 0, false, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->copy(t.gpu, &c, 0, &c, 8, 16, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 32, data, 33, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, UINT64_MAX, data, 2, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 0, data, 0, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_fill(t.b, t.gpu, &c, 2, 4, 0, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_copy(t.b, t.gpu, &c, 0, &c, 8, 16, false, &t.error), SPY_ERROR_INTERNAL);
     assert_int_equal(t.b->download(t.gpu, data, &c, 0, 65, 0, &t.error), SPY_ERROR_INTERNAL);
     assert_int_equal(spyi_null_op_count(t.gpu), 0);
     t.b->free_chunk(t.gpu, &c);
@@ -476,11 +476,11 @@ static void test_barrier_rules(void **state) {
     binding.handle = a.handle;
     binding.offset = 0;
     binding.range = 64;
-    assert_int_equal(t.b->upload(t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
-    assert_int_equal(t.b->upload(t.gpu, &a, 64, data, 64, false, &t.error), SPY_OK); // beside it
-    assert_int_equal(t.b->upload(t.gpu, &a, 60, data, 8, false, &t.error),
+    assert_int_equal(work_upload(t.b, t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &a, 64, data, 64, false, &t.error), SPY_OK); // beside it
+    assert_int_equal(work_upload(t.b, t.gpu, &a, 60, data, 8, false, &t.error),
                      SPY_ERROR_INTERNAL); // write, write
-    assert_int_equal(t.b->copy(t.gpu, &b, 0, &a, 0, 64, false, &t.error),
+    assert_int_equal(work_copy(t.b, t.gpu, &b, 0, &a, 0, 64, false, &t.error),
                      SPY_ERROR_INTERNAL); // read after write
     assert_int_equal(test_dispatch(&t, k, NULL, &binding, 1, false), SPY_ERROR_INTERNAL);
     assert_int_equal(t.b->submit(t.gpu, &t.error), SPY_OK);
@@ -488,11 +488,11 @@ static void test_barrier_rules(void **state) {
                      SPY_ERROR_INTERNAL); // a submit is no barrier
     assert_int_equal(test_dispatch(&t, k, NULL, &binding, 1, true), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, NULL, &binding, 1, false), SPY_OK); // both may only read
-    assert_int_equal(t.b->copy(t.gpu, &b, 0, &a, 64, 64, false, &t.error),
+    assert_int_equal(work_copy(t.b, t.gpu, &b, 0, &a, 64, 64, false, &t.error),
                      SPY_OK); // ordered by the dispatch's
-    assert_int_equal(t.b->fill(t.gpu, &a, 0, 64, 0, false, &t.error), SPY_ERROR_INTERNAL); // write after read
+    assert_int_equal(work_fill(t.b, t.gpu, &a, 0, 64, 0, false, &t.error), SPY_ERROR_INTERNAL); // write after read
     assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
-    assert_int_equal(t.b->fill(t.gpu, &a, 0, 64, 0, false, &t.error), SPY_OK); // all is done
+    assert_int_equal(work_fill(t.b, t.gpu, &a, 0, 64, 0, false, &t.error), SPY_OK); // all is done
     // Reads that wait for too little.
     assert_int_equal(t.b->download(t.gpu, data, &a, 0, 4, 1, &t.error), SPY_ERROR_INTERNAL);
     assert_int_equal(t.b->download(t.gpu, data, &a, 64, 4, 1, &t.error), SPY_OK);
@@ -508,27 +508,26 @@ static void test_indirect(void **state) {
     test_gpu t;
     spyi_chunk c;
     spyi_kernel *k;
-    spyi_dispatch d;
+    spyi_dispatch d = work_dispatch();
     const uint32_t groups[3] = { 2, 3, 4 };
     (void)state;
     test_open(&t, test_defaults());
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
     k = test_kernel(&t, 0, 0);
-    memset(&d, 0, sizeof d);
     d.kernel = k;
     d.indirect = c.handle;
     d.indirect_offset = 8;
-    assert_int_equal(t.b->upload(t.gpu, &c, 8, groups, sizeof groups, false, &t.error), SPY_OK);
-    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL); // no barrier after the upload
-    d.barrier = true;
-    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_OK);
-    assert_int_equal(t.b->fill(t.gpu, &c, 16, 4, 0, false, &t.error), SPY_ERROR_INTERNAL); // still to be read
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 8, groups, sizeof groups, false, &t.error), SPY_OK);
+    assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_ERROR_INTERNAL); // no barrier after the upload
+    d.work.barrier = true;
+    assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_OK);
+    assert_int_equal(work_fill(t.b, t.gpu, &c, 16, 4, 0, false, &t.error), SPY_ERROR_INTERNAL); // still to be read
     assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
     assert_memory_equal(spyi_null_get_op(t.gpu, 1)->groups, groups, sizeof groups);
     d.indirect_offset = 10;
-    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_ERROR_INTERNAL);
     d.indirect_offset = 56;
-    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_ERROR_INTERNAL);
     t.b->destroy_kernel(t.gpu, k);
     t.b->free_chunk(t.gpu, &c);
     test_close(&t, "group counts: bytes 56 to 68 are not in the chunk of 64");
@@ -543,18 +542,18 @@ static void test_marks(void **state) {
     test_open(&t, test_defaults());
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
     k = test_kernel(&t, 0, 0);
-    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_PUSH, "a", &t.error), SPY_OK);
-    assert_int_equal(t.b->time_mark(t.gpu, 0, &t.error), SPY_OK);
+    assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_PUSH, "a", &t.error), SPY_OK);
+    assert_int_equal(work_time_mark(t.b, t.gpu, 0, &t.error), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, NULL, NULL, 1, false), SPY_OK);
-    assert_int_equal(t.b->time_mark(t.gpu, 1, &t.error), SPY_OK);
-    assert_int_equal(t.b->time_store(t.gpu, &c, 16, 2, false, &t.error), SPY_OK);
-    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_OK);
+    assert_int_equal(work_time_mark(t.b, t.gpu, 1, &t.error), SPY_OK);
+    assert_int_equal(work_time_store(t.b, t.gpu, &c, 16, 2, false, &t.error), SPY_OK);
+    assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_OK);
     assert_int_equal(t.b->download(t.gpu, times, &c, 16, 16, t.b->open_submit(t.gpu), &t.error), SPY_OK);
     assert_int_equal(times[1] - times[0], 1000);
-    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POINT, NULL, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->time_mark(t.gpu, SPYI_TIME_SLOTS, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->time_store(t.gpu, &c, 4, 1, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POINT, NULL, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_time_mark(t.b, t.gpu, SPYI_TIME_SLOTS, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_time_store(t.b, t.gpu, &c, 4, 1, false, &t.error), SPY_ERROR_INTERNAL);
     t.b->destroy_kernel(t.gpu, k);
     t.b->free_chunk(t.gpu, &c);
     test_close(&t, "label: a pop without a push");

@@ -506,7 +506,8 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
     return SPY_OK;
 }
 
-static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi_text *error) {
+static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
     spyi_null_op *op;
@@ -521,7 +522,7 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     uniform_size = k->uniform_count * sizeof(spyi_uniform);
     for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier,
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->barrier,
                           block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
@@ -566,57 +567,56 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     return SPY_OK;
 }
 
-static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                 const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                 spyi_text *error) {
+static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_copy_work *c = (const spyi_copy_work *)(const void *)work;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_op *op;
     unsigned char *to_memory, *from_memory, *bytes;
     spy_status status = spyi_null_begin(n, error);
     if (status != SPY_OK) return status;
-    to_memory = spyi_null_range(n, "copy: to", to->handle, to_offset, size, error);
+    to_memory = spyi_null_range(n, "copy: to", c->to->handle, c->to_offset, c->size, error);
     if (!to_memory) return SPY_ERROR_INTERNAL;
-    from_memory = spyi_null_range(n, "copy: from", from->handle, from_offset, size, error);
+    from_memory = spyi_null_range(n, "copy: from", c->from->handle, c->from_offset, c->size, error);
     if (!from_memory) return SPY_ERROR_INTERNAL;
-    if (spyi_null_overlap(to->handle, to_offset, size, from->handle, from_offset, size))
+    if (spyi_null_overlap(c->to->handle, c->to_offset, c->size, c->from->handle, c->from_offset, c->size))
         return spyi_null_broken(n, error, "copy: the two ranges overlap");
-    op = spyi_null_new_op(n, SPYI_NULL_COPY, barrier, 0, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_COPY, work->barrier, 0, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->to = to->handle;
-    op->to_offset = to_offset;
+    op->to = c->to->handle;
+    op->to_offset = c->to_offset;
     op->to_memory = to_memory;
-    op->from = from->handle;
-    op->from_offset = from_offset;
+    op->from = c->from->handle;
+    op->from_offset = c->from_offset;
     op->from_memory = from_memory;
-    op->size = size;
+    op->size = c->size;
     return spyi_null_add_op(n, op, error);
 }
 
-static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                 uint32_t pattern, bool barrier, spyi_text *error) {
+static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_fill_work *f = (const spyi_fill_work *)(const void *)work;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const uint32_t alignment = n->base.limits.fill_alignment;
     spyi_null_op *op;
     unsigned char *memory, *bytes;
     spy_status status = spyi_null_begin(n, error);
     if (status != SPY_OK) return status;
-    if (offset % alignment != 0 || size % alignment != 0)
+    if (f->offset % alignment != 0 || f->size % alignment != 0)
         return spyi_null_broken(n, error, "fill: offset %llu and size %llu must be multiples of %u",
-                                (unsigned long long)offset, (unsigned long long)size, alignment);
-    memory = spyi_null_range(n, "fill", to->handle, offset, size, error);
+                                (unsigned long long)f->offset, (unsigned long long)f->size, alignment);
+    memory = spyi_null_range(n, "fill", f->to->handle, f->offset, f->size, error);
     if (!memory) return SPY_ERROR_INTERNAL;
-    op = spyi_null_new_op(n, SPYI_NULL_FILL, barrier, 0, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_FILL, work->barrier, 0, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->to = to->handle;
-    op->to_offset = offset;
+    op->to = f->to->handle;
+    op->to_offset = f->offset;
     op->to_memory = memory;
-    op->size = size;
-    op->pattern = pattern;
+    op->size = f->size;
+    op->pattern = f->pattern;
     return spyi_null_add_op(n, op, error);
 }
 
-static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                   uint64_t size, bool barrier, spyi_text *error) {
+static spy_status spyi_null_write(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                  uint64_t size, bool barrier, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_op *op;
     unsigned char *memory, *bytes;
@@ -633,6 +633,11 @@ static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t
     op->to_memory = memory;
     op->size = size;
     return spyi_null_add_op(n, op, error);
+}
+
+static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
+    return spyi_null_write(gpu, u->to, u->offset, u->data, u->size, work->barrier, error);
 }
 
 // >>submits
@@ -730,7 +735,8 @@ static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text 
 }
 
 // The clock stands at 1000 ticks for each dispatch recorded so far.
-static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error) {
+static spy_status spyi_null_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spy_status status = spyi_null_begin(n, error);
     if (status != SPY_OK) return status;
@@ -741,18 +747,22 @@ static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *e
     return SPY_OK;
 }
 
-static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                       bool barrier, spyi_text *error) {
+static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_time_store_work *s = (const spyi_time_store_work *)(const void *)work;
     spyi_null_gpu *n = spyi_null_cast(gpu);
-    if (count == 0 || count > SPYI_TIME_SLOTS || offset % sizeof *n->marks)
-        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", count,
-                                (unsigned long long)offset);
-    return spyi_null_upload(gpu, to, offset, n->marks, count * sizeof *n->marks, barrier, error);
+    if (s->count == 0 || s->count > SPYI_TIME_SLOTS || s->offset % sizeof *n->marks)
+        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", s->count,
+                                (unsigned long long)s->offset);
+    return spyi_null_write(gpu, s->to, s->offset, n->marks, s->count * sizeof *n->marks, work->barrier,
+                           error);
 }
 
 // >>labels
 
-static spy_status spyi_null_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
+static spy_status spyi_null_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_label_work *l = (const spyi_label_work *)(const void *)work;
+    const spyi_label kind = l->label;
+    const char *name = l->name;
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_op *op;
     unsigned char *bytes;
@@ -895,10 +905,9 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_compile_as_is,
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
-                                                     spyi_null_dispatch,
-                                                     spyi_null_copy,
-                                                     spyi_null_fill,
-                                                     spyi_null_upload,
+                                                     { spyi_null_dispatch, spyi_null_copy, spyi_null_fill,
+                                                       spyi_null_upload, spyi_null_label, spyi_null_time_mark,
+                                                       spyi_null_time_store },
                                                      spyi_null_download,
                                                      spyi_null_time_begin,
                                                      spyi_null_time_end,
@@ -907,9 +916,6 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
                                                      spyi_null_wait,
-                                                     spyi_null_label,
-                                                     spyi_null_time_mark,
-                                                     spyi_null_time_store,
                                                      NULL, // no graphs
                                                      NULL,
                                                      NULL,

@@ -11,7 +11,7 @@
 #ifndef SPYI_BACKEND_NULL_H
 #define SPYI_BACKEND_NULL_H
 
-#include "backend/backend.h"
+#include "backend/work.h"
 
 SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
@@ -109,7 +109,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // load
-    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
+    SPYI_NULL_STEP_RECORD,   // whatever is recorded
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;
