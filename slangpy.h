@@ -6384,6 +6384,71 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
     return o != NULL;
 }
 
+// >>backend/interface.h -------------------------------------------------------------------------------------
+
+// The interface of a program: what it is given, as data. Descriptor sets and CUDA's parameters are made from it.
+
+// What a parameter is. Buffers and what comes after them in this list take bindings; uniform buffers have numbers behind
+// these.
+typedef enum spyi_parameter_kind {
+    SPYI_PARAMETER_VALUES,   // bytes of the parameter block: one parameter of a CUDA kernel
+    SPYI_PARAMETER_UNIFORM,  // a uniform buffer
+    SPYI_PARAMETER_BUFFER,   // a structured buffer
+    SPYI_PARAMETER_TEXELS,   // Buffer<T>
+    SPYI_PARAMETER_RW_TEXELS // RWBuffer<T>
+} spyi_parameter_kind;
+
+enum { SPYI_STAGE_COMPUTE = 1 };
+
+// SPYI_TARGET_CUDA, which has no bindings: where a kernel has the address of a uniform buffer, or its values.
+typedef struct spyi_parameter_place {
+    uint32_t holder; // an earlier uniform buffer's number among these, or one of the next two
+    uint32_t offset; // bytes
+} spyi_parameter_place;
+
+#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
+
+// Plain bytes without padding, so that equal ones have equal bytes.
+typedef struct spyi_parameter {
+    uint8_t kind;            // spyi_parameter_kind
+    uint8_t stages;          // SPYI_STAGE_*: who uses it
+    uint8_t scalar, columns; // of a texel: spy_dtype, 1 to 4
+    uint16_t space;          // descriptor set
+    uint16_t count;          // elements, each with a binding of its own; 1: no array
+    uint32_t number;         // of its first binding in the space
+    spyi_parameter_place place;
+} spyi_parameter;
+
+#define SPYI_MOST_PARAMETERS 64 // that take bindings
+
+typedef struct spyi_interface {
+    const spyi_parameter
+        *parameters; // those with bindings by their numbers, from 0 without gaps; uniform buffers behind
+    uint32_t parameter_count;
+    uint32_t group[3];   // threads of a group in x, y, z; already fixed in SPIR-V
+    uint32_t block_size; // bytes of the parameter block; 0: none
+    bool
+        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
+    uint32_t shared_bytes; // SPYI_TARGET_CUDA: of dynamic shared memory, at most 48 KiB
+} spyi_interface;
+
+// What all backends' kernels begin with: how much of what a dispatch points to is the kernel's.
+typedef struct spyi_kernel_base {
+    uint32_t block_size;    // bytes
+    uint32_t binding_count; // of all parameters together
+    uint32_t uniform_count;
+    uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
+} spyi_kernel_base;
+
+SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface);
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *interface); // of a group
+// The parameter that takes a binding number; NULL: none.
+SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *interface, uint32_t number);
+static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
+    return parameter->kind >= SPYI_PARAMETER_BUFFER;
+}
+
 // >>backend/backend.h ---------------------------------------------------------------------------------------
 
 // The table that a backend fills. Nothing above it mentions an API, and a backend sees api, base and this file only.
@@ -6394,7 +6459,7 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 
 typedef struct spyi_gpu
     spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
-typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
+typedef struct spyi_kernel spyi_kernel; // a compiled kernel, which begins with spyi_kernel_base
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
 typedef struct spyi_work spyi_work; // work.h
@@ -6437,30 +6502,19 @@ typedef struct spyi_chunk {
     void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
-// A buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment, of typed buffers of
-// limits.texel_alignment.
+// What a binding is.
+typedef enum spyi_binding_kind {
+    SPYI_BINDING_BUFFER // a range of a chunk; views of textures, samplers and acceleration structures will be others
+} spyi_binding_kind;
+
+// An argument of a parameter, or of one element of an array. Of buffers, offset is a multiple of limits.binding_alignment,
+// of typed ones of limits.texel_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
     uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
+    uint64_t kind;  // spyi_binding_kind
 } spyi_binding;
-
-// What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
-// binding each: the array's number is its first element's.
-typedef enum spyi_slot_kind {
-    SPYI_SLOT_BUFFER,
-    SPYI_SLOT_TEXELS,   // Buffer<T>
-    SPYI_SLOT_RW_TEXELS // RWBuffer<T>
-} spyi_slot_kind;
-
-typedef struct spyi_slot {
-    uint8_t kind;    // spyi_slot_kind
-    uint8_t count;   // elements from here on; 1: no array; 0: one of the array that began before
-    uint8_t scalar;  // of a texel: spy_dtype
-    uint8_t columns; // of a texel: 1 to 4
-} spyi_slot;
-
-#define SPYI_MOST_SLOTS 64
 
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
@@ -6469,16 +6523,7 @@ typedef struct spyi_uniform {
     uint32_t size;
 } spyi_uniform;
 
-// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
-typedef struct spyi_uniform_place {
-    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
-    uint32_t offset; // bytes
-} spyi_uniform_place;
-
-#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
-
-// A kernel: its code, and what a device must know to run it.
+// A kernel: its code, and what a device must know to run it. compile and load take the same but for the code.
 typedef struct spyi_kernel_desc {
     const char *label; // debug name
     // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
@@ -6486,19 +6531,7 @@ typedef struct spyi_kernel_desc {
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
-    uint32_t group[3];
-    uint32_t block_size; // bytes of the parameter block; 0: none
-    bool
-        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
-    const spyi_slot *slots; // what each of them is; NULL: structured buffers
-    uint32_t uniform_count; // uniform buffers, at the bindings after those
-    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
-    // buffers, and these are found through addresses.
-    const uint32_t *params; // where in the block each parameter of the entry point begins
-    uint32_t param_count;
-    const spyi_uniform_place *uniform_places; // of each uniform buffer
+    spyi_interface interface;
 } spyi_kernel_desc;
 
 #define SPYI_TIME_SLOTS 1024u // for timestamps
@@ -6586,8 +6619,8 @@ struct spyi_backend {
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
-    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                               const spyi_work *dispatch, spyi_text *error);
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
+                               spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };
@@ -6681,7 +6714,7 @@ typedef struct spyi_dispatch {
     spyi_work work;
     spyi_kernel *kernel;
     const void *block;            // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings; // binding_count of the kernel
+    const spyi_binding *bindings; // binding_count of the kernel, by number
     const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
     uint32_t groups[3];           // each > 0 and within limits; unused when indirect
     uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
@@ -6833,6 +6866,35 @@ SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *
 // spyi_backend.compile where drivers take the code as it is.
 SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                       const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+
+// >>backend/interface.c -------------------------------------------------------------------------------------
+
+// Questions about a program's interface.
+
+SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface) {
+    spyi_kernel_base counts;
+    memset(&counts, 0, sizeof counts);
+    counts.block_size = interface->block_size;
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        if (spyi_takes_bindings(p)) counts.binding_count += p->count;
+        counts.uniform_count += p->kind == SPYI_PARAMETER_UNIFORM;
+        counts.value_count += p->kind == SPYI_PARAMETER_VALUES;
+    }
+    return counts;
+}
+
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *interface) {
+    return interface->group[0] * interface->group[1] * interface->group[2];
+}
+
+SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *interface, uint32_t number) {
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        if (spyi_takes_bindings(p) && number >= p->number && number - p->number < p->count) return p;
+    }
+    return NULL;
+}
 
 // >>backend/core.c ------------------------------------------------------------------------------------------
 
@@ -7013,7 +7075,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    const spyi_slot *slots; // what each is; valid as long as the kernel
+    const spyi_interface *interface; // what they are; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
@@ -7084,11 +7146,11 @@ typedef struct spyi_null_chunk {
 } spyi_null_chunk;
 
 typedef struct spyi_null_kernel {
+    spyi_kernel_base base; // first
     char *label;
-    uint32_t group_size, block_size, binding_count, uniform_count;
-    spyi_slot slots[SPYI_MOST_SLOTS];
-    bool block_by_address;
-    spyi_atomic pending; // recorded dispatches that are not done
+    spyi_interface interface;
+    spyi_parameter *parameters; // the interface's
+    spyi_atomic pending;        // recorded dispatches that are not done
 } spyi_null_kernel;
 
 typedef struct spyi_null_gpu {
@@ -7350,62 +7412,79 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 
 // >>kernels
 
+// Numbers without gaps, within the limits.
+static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *interface,
+                                             spyi_text *error) {
+    const spyi_limits *limits = &n->base.limits;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
+        bool texels = spyi_takes_bindings(p) && p->kind != SPYI_PARAMETER_BUFFER;
+        if (p->kind == SPYI_PARAMETER_VALUES) continue;
+        if (p->number != next || p->count == 0 ||
+            (texels && !(limits->texels[p->scalar][p->columns - 1] & use)))
+            return spyi_null_broken(n, error, "load: parameter %u: number %u, %u elements, or its format", i,
+                                    p->number, p->count);
+        next += p->count;
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *interface,
+                                            spyi_text *error) {
+    const spyi_limits *limits = &n->base.limits;
+    const spyi_kernel_base has = spyi_interface_counts(interface);
+    const uint32_t threads = spyi_interface_threads(interface);
+    if (threads == 0 || threads > limits->info.max_group_size)
+        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", threads,
+                                limits->info.max_group_size);
+    if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
+        has.uniform_count > limits->profile.max_uniforms)
+        return spyi_null_broken(n, error,
+                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+                                has.binding_count + has.uniform_count, limits->profile.max_bindings,
+                                has.uniform_count, limits->profile.max_uniforms);
+    if (has.block_size > limits->profile.max_block_bytes && !interface->block_by_address)
+        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u", has.block_size,
+                                limits->profile.max_block_bytes);
+    if (interface->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
+        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
+    return spyi_null_check_parameters(n, interface, error);
+}
+
 static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                  spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
-    const spyi_limits *limits = &n->base.limits;
+    const spyi_interface *interface = &desc->interface;
     spyi_null_kernel *k;
-    uint32_t i;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
     if (!desc->code || desc->code_size == 0 || !desc->entry)
         return spyi_null_broken(n, error, "load: there is no code or no entry");
-    if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
-        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", desc->group_size,
-                                limits->info.max_group_size);
-    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
-        desc->uniform_count > limits->profile.max_uniforms)
-        return spyi_null_broken(n, error,
-                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
-                                desc->binding_count + desc->uniform_count, limits->profile.max_bindings,
-                                desc->uniform_count, limits->profile.max_uniforms);
-    if (desc->binding_count > SPYI_MOST_SLOTS)
-        return spyi_null_broken(n, error, "load: %u bindings are more than SPYI_MOST_SLOTS",
-                                desc->binding_count);
-    for (i = 0; i < desc->binding_count && desc->slots; i++) {
-        const spyi_slot *s = &desc->slots[i];
-        uint8_t use = s->kind == SPYI_SLOT_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
-        bool texels = s->kind != SPYI_SLOT_BUFFER;
-        if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
-            (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
-            return spyi_null_broken(n, error, "load: slot %u: %u elements, or its format", i, s->count);
-    }
-    if (desc->block_size > limits->profile.max_block_bytes && !desc->block_by_address)
-        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u",
-                                desc->block_size, limits->profile.max_block_bytes);
-    if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
-        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
+    status = spyi_null_check_interface(n, interface, error);
+    if (status != SPY_OK) return status;
     if (n->on_kernel) {
         status = n->on_kernel(desc, n->on_kernel_data, error);
         if (status != SPY_OK) return status;
     }
     k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
-    if (!k || !k->label) {
+    if (k)
+        k->parameters = (spyi_parameter *)spyi_calloc(interface->parameter_count + 1, sizeof *k->parameters);
+    if (!k || !k->label || !k->parameters) {
+        if (k) free(k->label);
+        if (k) free(k->parameters);
         free(k);
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    k->group_size = desc->group_size;
-    k->block_size = desc->block_size;
-    k->block_by_address = desc->block_by_address;
-    k->binding_count = desc->binding_count;
-    k->uniform_count = desc->uniform_count;
-    for (i = 0; i < desc->binding_count; i++) {
-        if (desc->slots) k->slots[i] = desc->slots[i];
-        else k->slots[i].count = 1;
-    }
+    k->base = spyi_interface_counts(interface);
+    k->interface = *interface;
+    k->interface.parameters = k->parameters;
+    if (interface->parameter_count)
+        memcpy(k->parameters, interface->parameters, interface->parameter_count * sizeof *k->parameters);
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -7424,6 +7503,7 @@ static void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     spyi_mutex_lock(&n->lock);
     n->counts.kernels--;
     spyi_mutex_unlock(&n->lock);
+    free(k->parameters);
     free(k->label);
     free(k);
 }
@@ -7547,10 +7627,10 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
     }
-    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings) ||
-        (k->uniform_count && !d->uniforms))
+    if ((k->base.block_size && !d->block) || (k->base.binding_count && !d->bindings) ||
+        (k->base.uniform_count && !d->uniforms))
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
-    for (i = 0; i < k->uniform_count; i++) {
+    for (i = 0; i < k->base.uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
         if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
             u->size > limits->profile.max_uniform_bytes)
@@ -7558,11 +7638,13 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
                                     "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
                                     k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
     }
-    for (i = 0; i < k->binding_count; i++) {
+    for (i = 0; i < k->base.binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
-        const spyi_slot *s = &k->slots[i];
-        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        const spyi_parameter *s = spyi_interface_find(&k->interface, i);
+        bool texels = s->kind != SPYI_PARAMETER_BUFFER;
         uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->kind != SPYI_BINDING_BUFFER)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is no buffer", k->label, i);
         if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
             b->range % texel != 0 ||
             b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
@@ -7587,16 +7669,16 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_
     spy_status status = spyi_null_begin(n, error);
     if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
     if (status != SPY_OK) return status;
-    block_size = spyi_align(k->block_size, 16); // so that the bindings behind it are aligned
-    binding_size = k->binding_count * sizeof(spyi_binding);
-    uniform_size = k->uniform_count * sizeof(spyi_uniform);
-    for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
+    block_size = spyi_align(k->base.block_size, 16); // so that the bindings behind it are aligned
+    binding_size = k->base.binding_count * sizeof(spyi_binding);
+    uniform_size = k->base.uniform_count * sizeof(spyi_uniform);
+    for (i = 0; i < k->base.uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
     op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->barrier,
                           block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
-    op->group_size = k->group_size;
+    op->group_size = spyi_interface_threads(&k->interface);
     if (d->indirect) {
         op->from = d->indirect;
         op->from_offset = d->indirect_offset;
@@ -7605,22 +7687,22 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_
     } else {
         memcpy(op->groups, d->groups, sizeof op->groups);
     }
-    op->block_by_address = k->block_by_address;
-    op->block_size = k->block_size;
+    op->block_by_address = k->interface.block_by_address;
+    op->block_size = k->base.block_size;
     op->block = bytes;
-    if (k->block_size) memcpy(bytes, d->block, k->block_size);
+    if (k->base.block_size) memcpy(bytes, d->block, k->base.block_size);
     bytes += block_size;
-    op->binding_count = k->binding_count;
+    op->binding_count = k->base.binding_count;
     op->bindings = (const spyi_binding *)(void *)bytes;
-    op->slots = k->slots;
+    op->interface = &k->interface;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
-    if (k->uniform_count) {
+    if (k->base.uniform_count) {
         spyi_uniform *uniforms = (spyi_uniform *)(void *)bytes;
-        op->uniform_count = k->uniform_count;
+        op->uniform_count = k->base.uniform_count;
         op->uniforms = uniforms;
-        bytes += k->uniform_count * sizeof *uniforms;
-        for (i = 0; i < k->uniform_count; i++) {
+        bytes += k->base.uniform_count * sizeof *uniforms;
+        for (i = 0; i < k->base.uniform_count; i++) {
             memcpy(bytes, d->uniforms[i].data, d->uniforms[i].size);
             uniforms[i].data = bytes;
             uniforms[i].size = d->uniforms[i].size;
@@ -8956,10 +9038,10 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
 
 const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                        uint32_t count) {
-    spyi_field fields[SPYI_MOST_SLOTS];
-    char names[SPYI_MOST_SLOTS][16];
+    spyi_field fields[SPYI_MOST_PARAMETERS];
+    char names[SPYI_MOST_PARAMETERS][16];
     memset(fields, 0, sizeof fields);
-    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    if (count > SPYI_MOST_PARAMETERS) return spyi_type_other(types, name);
     for (uint32_t i = 0; i < count; ++i) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];
@@ -13536,15 +13618,12 @@ static void spyi_build_add(spyi_build *b, const void *data, size_t size, const v
 }
 
 static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const spyi_kernel_desc *desc) {
-    const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
-               *head;
+    const void *label = NULL, *code = NULL, *entry = NULL, *parameters = NULL, *head;
     spyi_kernel_desc plain;
     memcpy(&plain, desc, sizeof plain);
     plain.label = plain.entry = NULL;
     plain.code = NULL;
-    plain.slots = NULL;
-    plain.params = NULL;
-    plain.uniform_places = NULL;
+    plain.interface.parameters = NULL;
     b->size = 0;
     b->profile = *profile;
     spyi_build_add(b, profile, sizeof *profile, &head);
@@ -13552,16 +13631,13 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
     spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->slots, desc->binding_count * sizeof *desc->slots, &slots);
-    spyi_build_add(b, desc->params, desc->param_count * sizeof *desc->params, &params);
-    spyi_build_add(b, desc->uniform_places, desc->uniform_count * sizeof *desc->uniform_places, &places);
+    spyi_build_add(b, desc->interface.parameters,
+                   desc->interface.parameter_count * sizeof *desc->interface.parameters, &parameters);
     b->desc = plain;
     b->desc.label = (const char *)label;
     b->desc.code = code;
     b->desc.entry = (const char *)entry;
-    b->desc.slots = (const spyi_slot *)slots;
-    b->desc.params = (const uint32_t *)params;
-    b->desc.uniform_places = (const spyi_uniform_place *)places;
+    b->desc.interface.parameters = (const spyi_parameter *)parameters;
 }
 
 static void spyi_build_free(spyi_build *b) {
@@ -14710,7 +14786,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
-    bool print; // slangpy_print's print() records; else it is empty
+    bool print;             // slangpy_print's print() records; else it is empty
     uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
     spy_file_hook files;
 } spyi_compiler_desc;
@@ -14804,7 +14880,8 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
-    bool takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
+    bool
+        takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -14893,11 +14970,12 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count;           // buffers; the entry point's come first, in its order, used or not
-    spyi_slot slots[SPYI_MOST_SLOTS]; // of these
+    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    spyi_parameter parameters[SPYI_MOST_PARAMETERS]; // what they are, arrays as one
+    uint32_t parameter_count;
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
-    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS];              // bytes
+    spyi_parameter_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
@@ -18313,7 +18391,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
         else if ((spyi_sl_is_buffer(lib, inner) || spyi_type_holds_pair(element)) && count >= 1 &&
-                 count <= SPYI_MOST_SLOTS)
+                 count <= SPYI_MOST_PARAMETERS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         else if (spyi_sl_is_unsized(unit, slang) &&
                  (spyi_sl_is_buffer(lib, inner) ||
@@ -21093,7 +21171,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
-    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_uniform_place has it
+    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_parameter_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -21770,16 +21848,27 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
     return true;
 }
 
-// What stands behind a binding, once numbered.
-static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id, const spyi_sl_binding *b) {
+// One more parameter, with its first binding's new number.
+static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint32_t number, uint32_t id,
+                                    const spyi_sl_binding *b) {
     const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
-    memset(slot, 0, sizeof *slot);
-    slot->count = (uint8_t)b->count;
+    spyi_parameter *p = &inputs->parameters[inputs->parameter_count++];
+    memset(p, 0, sizeof *p);
+    p->kind = SPYI_PARAMETER_BUFFER;
+    p->stages = SPYI_STAGE_COMPUTE;
+    p->count = (uint16_t)b->count;
+    p->number = number;
     if (!b->texel) return;
-    slot->kind =
-        image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
-    slot->scalar = (uint8_t)b->texel->scalar;
-    slot->columns = (uint8_t)b->texel->columns;
+    p->kind = image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_PARAMETER_RW_TEXELS
+                                                                       : SPYI_PARAMETER_TEXELS;
+    p->scalar = (uint8_t)b->texel->scalar;
+    p->columns = (uint8_t)b->texel->columns;
+}
+
+static const spyi_parameter *spyi_code_parameter(const spyi_inputs *inputs, uint32_t number) {
+    const spyi_parameter *p = inputs->parameters, *end = p + inputs->parameter_count;
+    while (p < end && (number < p->number || number - p->number >= p->count)) p++;
+    return p < end ? p : NULL;
 }
 
 // Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
@@ -21796,17 +21885,16 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 
 // Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
-    bool kinds[3] = { false, false, false };
+    bool kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
         if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
         uint32_t number = spyi_code_at(s, i.w[3])->number;
-        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS &&
-            !spyi_code_is_constant(s, i.w[4], 8))
-            kinds[inputs->slots[number].kind] = true;
+        const spyi_parameter *p = spyi_code_parameter(inputs, number);
+        if (p && !spyi_code_is_constant(s, i.w[4], 8)) kinds[p->kind] = true;
     }
-    if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
-    if (kinds[SPYI_SLOT_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
-    if (kinds[SPYI_SLOT_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
 }
 
 // >>numbers
@@ -21831,7 +21919,8 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts its own, whether they are used or not
             p->slot = (int32_t)inputs->binding_count++;
-            if (p->slot < SPYI_MOST_SLOTS) spyi_code_fill_slot(s, &inputs->slots[p->slot], id, &bindings[i]);
+            if (bindings[i].count && inputs->parameter_count < SPYI_MOST_PARAMETERS)
+                spyi_code_add_parameter(s, inputs, (uint32_t)p->slot, id, &bindings[i]);
             if (id && bindings[i].count) spyi_code_set_number(s, id, (uint32_t)p->slot);
         }
     }
@@ -32603,7 +32692,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
     if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
-        feeds->uniform_count > limits->profile.max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        feeds->uniform_count > limits->profile.max_uniforms ||
+        feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
                       feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
@@ -32712,6 +32802,7 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
         if (status != SPY_OK) return status;
         if (!feed->leaf.binds) continue;
         spyi_binding *binding = &bindings[feed->slot];
+        binding->kind = SPYI_BINDING_BUFFER;
         binding->handle = v->tensor->storage->chunk.handle;
         binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
         binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
@@ -33273,17 +33364,43 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Its group, its block, and the parameters in that: of our own kernels the block is the only one.
-static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
-                              spyi_kernel_desc *desc) {
-    static const uint32_t whole[1] = { 0 };
+typedef struct spyi_parameters {
+    spyi_parameter items[SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS + SPYI_MOST_ENTRY_PARAMS];
+    uint32_t count;
+} spyi_parameters;
+
+static void spyi_add_parameter(spyi_parameters *p, spyi_parameter_kind kind, uint32_t number, uint32_t holder,
+                               uint32_t offset) {
+    spyi_parameter *added = &p->items[p->count++];
+    memset(added, 0, sizeof *added);
+    added->kind = (uint8_t)kind;
+    added->stages = SPYI_STAGE_COMPUTE;
+    added->count = 1;
+    added->number = number;
+    added->place.holder = holder;
+    added->place.offset = offset;
+}
+
+// The kernel's group, its block, and its parameters: buffers as the compiler has numbered them, uniform buffers, and what
+// lies in the block. Of our own kernels the block is one parameter.
+static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
+                                  const spyi_inputs *inputs, spyi_parameters *p, spyi_interface *out) {
     const uint32_t *threads = plan->bound.options.threads;
-    desc->group_size = e->group_size;
-    for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
-    desc->block_size = e->block_size;
-    desc->block_by_address = e->block_by_address;
-    desc->params = plan->bound.shader ? entry->places : whole;
-    desc->param_count = plan->bound.shader ? entry->place_count : e->block_size ? 1 : 0;
+    p->count = inputs->parameter_count;
+    memcpy(p->items, inputs->parameters, p->count * sizeof *p->items);
+    for (uint32_t i = 0; i < inputs->uniform_count; i++)
+        spyi_add_parameter(p, SPYI_PARAMETER_UNIFORM, inputs->binding_count + i,
+                           inputs->uniform_place[i].holder, inputs->uniform_place[i].offset);
+    for (uint32_t i = 0; plan->bound.shader && i < entry->place_count; i++)
+        spyi_add_parameter(p, SPYI_PARAMETER_VALUES, 0, SPYI_HOLDER_BLOCK, entry->places[i]);
+    if (!plan->bound.shader && e->block_size)
+        spyi_add_parameter(p, SPYI_PARAMETER_VALUES, 0, SPYI_HOLDER_BLOCK, 0);
+    memset(out, 0, sizeof *out);
+    out->parameters = p->items;
+    out->parameter_count = p->count;
+    for (int i = 0; i < 3; i++) out->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
+    out->block_size = e->block_size;
+    out->block_by_address = e->block_by_address;
 }
 
 // The variant without a kernel: its text, and what packs its block but for a shader's.
@@ -33421,6 +33538,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
+        spyi_parameters parameters;
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -33429,11 +33547,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
-        spyi_kernel_sizes(plan, &own, &variant->emitted, &desc);
-        desc.binding_count = variant->feeds.binding_count;
-        desc.slots = code.inputs.slots;
-        desc.uniform_count = variant->feeds.uniform_count;
-        desc.uniform_places = code.inputs.uniform_place;
+        spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.interface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);
@@ -35110,6 +35224,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        bindings[i].kind = SPYI_BINDING_BUFFER;
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;

@@ -395,8 +395,8 @@ typedef struct spyi_vk_adapter {
 // >>the device
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
-    spyi_chunk chunk; // mapped
-    size_t used;      // bytes
+    spyi_chunk chunk;    // mapped
+    size_t used;         // bytes
     VkBufferView *views; // that the same work uses
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
@@ -425,17 +425,18 @@ typedef struct spyi_vk_semaphores {
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Neighbouring bindings of a kernel that one write fills: buffers of one type, or one array of them.
+// Neighbouring bindings of a kernel that one write fills: structured buffers, or one array, or one typed buffer.
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
+    VkFormat format; // of typed buffers; else VK_FORMAT_UNDEFINED
 } spyi_vk_run;
 
-// What a layout is made of; unused slots are zero.
+// What a layout is made of; unused parameters are zero.
 typedef struct spyi_vk_shape {
     uint32_t push_size; // multiple of 4: the block, or 8 for its address
-    uint32_t binding_count, uniform_count;
-    spyi_slot slots[SPYI_VK_MAX_BINDINGS];
+    uint32_t count;
+    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // those with bindings, and uniform buffers
 } spyi_vk_shape;
 
 // Kernels of equal shapes share one.
@@ -447,10 +448,10 @@ typedef struct spyi_vk_layout {
 } spyi_vk_layout;
 
 typedef struct spyi_vk_kernel {
+    spyi_kernel_base base; // first
     VkPipeline pipeline;
     VkPipelineLayout layout;
-    uint32_t block_size;
-    spyi_vk_shape shape;
+    uint32_t push_size; // of the shape
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
     bool block_by_address;
@@ -501,7 +502,7 @@ typedef struct spyi_vk_gpu {
     spyi_vk_recording *free_recordings; // to be used again
     uint64_t recording_serial;          // of the last one that was begun
     uint64_t recording_tag;             // upper bits of this device's ids
-    spyi_vk_semaphores waits, signals; // of the next submission
+    spyi_vk_semaphores waits, signals;  // of the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
@@ -514,10 +515,10 @@ typedef struct spyi_vk_gpu {
     VkSemaphore lane;     // timeline of the lane
     uint64_t lane_number; // last submission to it
 
-    VkQueryPool queries;  // two timestamps; made when first used
-    uint64_t time_number; // batch of time_end; 0: none
-    bool timing; // between time_begin and time_end
-    VkQueryPool marks; // SPYI_TIME_SLOTS timestamps; made when first used
+    VkQueryPool queries;             // two timestamps; made when first used
+    uint64_t time_number;            // batch of time_end; 0: none
+    bool timing;                     // between time_begin and time_end
+    VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
     uint32_t label_depth;            // open labels
     char labels[SPYI_VK_LABELS][64]; // of which these, cut off
 
@@ -581,7 +582,7 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // `size` bytes that live as long as the batch, or the engine's recording.
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
-SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error);
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
@@ -590,7 +591,7 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 // Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                         spyi_text *error);
+                                spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
 
@@ -608,7 +609,8 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 // All work recorded earlier is finished and visible; `counts`: to the reading of indirect group counts as well.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
 // Timestamps, in a pool made when first needed.
-SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count, spyi_text *error);
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
+                                        spyi_text *error);
 // Make sure that a command buffer is open: gpu->commands.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
 
@@ -2135,7 +2137,7 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
 }
 
 // Made for one dispatch: it lives as long as the work's pages.
-SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error) {
     VkBufferViewCreateInfo info;
     VkResult result;
@@ -2156,7 +2158,7 @@ SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *bindi
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
     info.buffer = (VkBuffer)binding->handle;
-    info.format = spyi_vk_texel_format(slot->scalar, slot->columns);
+    info.format = format;
     info.offset = binding->offset;
     info.range = binding->range;
     result = gpu->vk.vkCreateBufferView(gpu->device, &info, NULL, view);
@@ -2227,28 +2229,33 @@ SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
     return VK_FORMAT_UNDEFINED;
 }
 
-static VkDescriptorType spyi_vk_slot_type(const spyi_slot *slot) {
-    return slot->kind == SPYI_SLOT_TEXELS      ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER
-           : slot->kind == SPYI_SLOT_RW_TEXELS ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER
-                                               : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+static VkDescriptorType spyi_vk_descriptor_type(const spyi_parameter *parameter) {
+    switch ((spyi_parameter_kind)parameter->kind) {
+    case SPYI_PARAMETER_UNIFORM: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    case SPYI_PARAMETER_TEXELS: return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+    case SPYI_PARAMETER_RW_TEXELS: return VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+    default: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    }
 }
 
-// One write runs on through neighbours of one type; an array has one of its own.
-static void spyi_vk_make_runs(spyi_vk_kernel *kernel) {
+// One write runs on through neighbouring structured buffers; an array has one of its own, and a typed buffer, too.
+static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape) {
     spyi_vk_run *run = NULL;
-    bool array = false;
-    uint32_t i;
-    for (i = 0; i < kernel->shape.binding_count; i++) {
-        const spyi_slot *slot = &kernel->shape.slots[i];
-        VkDescriptorType type = spyi_vk_slot_type(slot);
-        if (run == NULL || (slot->count != 0 && (array || slot->count != 1 || run->type != type))) {
-            run = &kernel->runs[kernel->run_count++];
-            run->first = i;
-            run->count = 0;
-            run->type = type;
-            array = slot->count != 1;
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const spyi_parameter *p = &shape->parameters[i];
+        bool plain = p->kind == SPYI_PARAMETER_BUFFER && p->count == 1;
+        if (!spyi_takes_bindings(p)) continue;
+        if (run != NULL && plain) {
+            run->count++;
+            continue;
         }
-        run->count++;
+        spyi_vk_run *next = &kernel->runs[kernel->run_count++];
+        next->first = p->number;
+        next->count = p->count;
+        next->type = spyi_vk_descriptor_type(p);
+        next->format = p->kind == SPYI_PARAMETER_BUFFER ? VK_FORMAT_UNDEFINED
+                                                        : spyi_vk_texel_format(p->scalar, p->columns);
+        run = plain ? next : NULL;
     }
 }
 
@@ -2259,22 +2266,19 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
     const spyi_vk_shape *shape = &layout->shape;
-    uint32_t i, count = 0, end = shape->binding_count + shape->uniform_count;
-    if (end > 0) {
+    uint32_t i;
+    if (shape->count > 0) {
         memset(bindings, 0, sizeof bindings);
-        for (i = 0; i < end; i++) {
-            bool buffer = i < shape->binding_count;
-            if (buffer && shape->slots[i].count == 0) continue; // of the array before
-            bindings[count].binding = i;
-            bindings[count].descriptorType =
-                buffer ? spyi_vk_slot_type(&shape->slots[i]) : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-            bindings[count].descriptorCount = buffer ? shape->slots[i].count : 1;
-            bindings[count++].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        for (i = 0; i < shape->count; i++) {
+            bindings[i].binding = shape->parameters[i].number;
+            bindings[i].descriptorType = spyi_vk_descriptor_type(&shape->parameters[i]);
+            bindings[i].descriptorCount = shape->parameters[i].count;
+            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
         set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-        set.bindingCount = count;
+        set.bindingCount = shape->count;
         set.pBindings = bindings;
         *what = "vkCreateDescriptorSetLayout";
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
@@ -2285,7 +2289,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = end > 0 ? 1 : 0;
+    info.setLayoutCount = shape->count > 0 ? 1 : 0;
     info.pSetLayouts = &layout->set;
     info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
@@ -2300,13 +2304,13 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
 }
 
 // Layouts live as long as the device: there are few, one for each shape.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out,
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_shape *shape, VkPipelineLayout *out,
                                     const char **what) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
     for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
-        if (memcmp(&layout->shape, &kernel->shape, sizeof layout->shape) == 0) break;
+        if (memcmp(&layout->shape, shape, sizeof layout->shape) == 0) break;
     }
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
@@ -2314,7 +2318,7 @@ static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kern
             *what = "the allocation of a layout";
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
-            layout->shape = kernel->shape;
+            layout->shape = *shape;
             result = spyi_vk_make_layout(gpu, layout, what);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
@@ -2341,28 +2345,31 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                                        spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
-    uint32_t i, kinds[SPYI_SLOT_RW_TEXELS + 1] = { 0, 0, 0 };
-    if (!desc->block_by_address && desc->block_size > limits->profile.max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      limits->profile.max_block_bytes);
+    const spyi_interface *interface = &desc->interface;
+    const spyi_kernel_base has = spyi_interface_counts(interface);
+    uint32_t i, kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { 0 };
+    if (!interface->block_by_address && interface->block_size > limits->profile.max_block_bytes) {
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
+                      interface->block_size, limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
-        desc->uniform_count > limits->profile.max_uniforms) {
+    if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
+        has.uniform_count > limits->profile.max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
                       "which %u uniform buffers",
-                      desc->binding_count, desc->uniform_count, limits->profile.max_bindings,
+                      has.binding_count, has.uniform_count, limits->profile.max_bindings,
                       limits->profile.max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (i = 0; i < desc->binding_count && desc->slots != NULL; i++) kinds[desc->slots[i].kind]++;
-    if (kinds[SPYI_SLOT_TEXELS] > have->maxPerStageDescriptorSampledImages ||
-        kinds[SPYI_SLOT_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
+    for (i = 0; i < interface->parameter_count; i++)
+        kinds[interface->parameters[i].kind] += interface->parameters[i].count;
+    if (kinds[SPYI_PARAMETER_TEXELS] > have->maxPerStageDescriptorSampledImages ||
+        kinds[SPYI_PARAMETER_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
         spyi_text_add(error,
                       "the kernel has %u typed buffers that it reads and %u that it writes, the device '%s' "
                       "takes %u and %u",
-                      kinds[SPYI_SLOT_TEXELS], kinds[SPYI_SLOT_RW_TEXELS], gpu->adapter.info.name,
+                      kinds[SPYI_PARAMETER_TEXELS], kinds[SPYI_PARAMETER_RW_TEXELS], gpu->adapter.info.name,
                       have->maxPerStageDescriptorSampledImages, have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
@@ -2378,12 +2385,12 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
 }
 
 // `what` gets the name of the function that failed.
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
-                                      const char **what) {
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
+                                      const spyi_vk_shape *shape, spyi_vk_kernel *kernel, const char **what) {
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout, what);
+    VkResult result = spyi_vk_find_layout(gpu, shape, &kernel->layout, what);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(module_info);
     module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -2410,7 +2417,9 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
                                 spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
+    const spyi_interface *interface = &desc->interface;
     spyi_vk_kernel *kernel;
+    spyi_vk_shape shape;
     VkResult result;
     uint32_t i;
     spy_status status = spyi_vk_check_kernel(gpu, desc, error);
@@ -2421,21 +2430,23 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    kernel->block_size = desc->block_size;
-    kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
-    kernel->shape.push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
-    kernel->shape.binding_count = desc->binding_count;
-    kernel->shape.uniform_count = desc->uniform_count;
-    for (i = 0; i < desc->binding_count; i++) {
-        if (desc->slots != NULL) kernel->shape.slots[i] = desc->slots[i];
-        else kernel->shape.slots[i].count = 1;
+    kernel->base = spyi_interface_counts(interface);
+    kernel->block_by_address = interface->block_by_address && interface->block_size > 0;
+    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(interface->block_size, 4);
+    SPYI_VK_ZERO(shape);
+    shape.push_size = kernel->push_size;
+    for (i = 0; i < interface->parameter_count; i++) {
+        if (interface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
+        shape.parameters[shape.count] = interface->parameters[i];
+        SPYI_VK_ZERO(shape.parameters[shape.count].place); // which says nothing here
+        shape.count++;
     }
-    spyi_vk_make_runs(kernel);
+    spyi_vk_make_runs(kernel, &shape);
     (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';
     spyi_mutex_unlock(&gpu->instance.message_lock);
-    result = spyi_vk_make_pipeline(gpu, desc, kernel, &what);
+    result = spyi_vk_make_pipeline(gpu, desc, &shape, kernel, &what);
     if (result != VK_SUCCESS) {
         spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
         status = spyi_vk_fail(gpu, result, what, error);
@@ -2563,9 +2574,8 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
             infos[i].buffer = (VkBuffer)bindings[i].handle;
             infos[i].offset = bindings[i].offset;
             infos[i].range = bindings[i].range;
-            if (SPYI_LIKELY(kernel->shape.slots[i].kind == SPYI_SLOT_BUFFER)) continue;
-            spy_status status =
-                spyi_vk_make_view(gpu, &bindings[i], &kernel->shape.slots[i], &views[i], error);
+            if (SPYI_LIKELY(run->format == VK_FORMAT_UNDEFINED)) continue;
+            spy_status status = spyi_vk_make_view(gpu, &bindings[i], run->format, &views[i], error);
             if (status != SPY_OK) return status;
         }
         write->sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
@@ -2591,7 +2601,7 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
     VkWriteDescriptorSet write;
     uint32_t i;
-    for (i = 0; i < kernel->shape.uniform_count; i++) {
+    for (i = 0; i < kernel->base.uniform_count; i++) {
         spyi_vk_page *page;
         size_t offset;
         spy_status status = spyi_vk_take_bytes(gpu, uniforms[i].size,
@@ -2605,8 +2615,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     }
     SPYI_VK_ZERO(write);
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstBinding = kernel->shape.binding_count;
-    write.descriptorCount = kernel->shape.uniform_count;
+    write.dstBinding = kernel->base.binding_count;
+    write.descriptorCount = kernel->base.uniform_count;
     write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     write.pBufferInfo = infos;
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
@@ -2622,20 +2632,20 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_vk_page *page;
         size_t offset;
         uint64_t address;
-        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, 16, &page, &offset, error);
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->base.block_size, 16, &page, &offset, error);
         if (status != SPY_OK) return status;
-        memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
+        memcpy((char *)page->chunk.mapped + offset, block, kernel->base.block_size);
         address = page->chunk.address + offset;
         memcpy(padded, &address, sizeof address);
-    } else if (kernel->shape.push_size <= sizeof padded) {
-        memset(padded, 0, kernel->shape.push_size);
-        memcpy(padded, block, kernel->block_size);
+    } else if (kernel->push_size <= sizeof padded) {
+        memset(padded, 0, kernel->push_size);
+        memcpy(padded, block, kernel->base.block_size);
     } else {
-        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
+        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->base.block_size);
         return SPY_ERROR_INTERNAL;
     }
     gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                               kernel->shape.push_size, push);
+                               kernel->push_size, push);
     return SPY_OK;
 }
 
@@ -2655,10 +2665,10 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
     }
-    if (SPYI_LIKELY(kernel->shape.push_size == kernel->block_size && !kernel->block_by_address)) {
-        if (kernel->shape.push_size > 0) {
+    if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
+        if (kernel->push_size > 0) {
             gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kernel->shape.push_size, dispatch->block);
+                                       kernel->push_size, dispatch->block);
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
@@ -2668,7 +2678,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
         if (status != SPY_OK) return status;
     }
-    if (kernel->shape.uniform_count > 0) {
+    if (kernel->base.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
         if (status != SPY_OK) return status;
     }

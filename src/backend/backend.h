@@ -6,11 +6,11 @@
 #ifndef SPYI_BACKEND_H
 #define SPYI_BACKEND_H
 
-#include "base/base.h"
+#include "backend/interface.h"
 
 typedef struct spyi_gpu
     spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
-typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
+typedef struct spyi_kernel spyi_kernel; // a compiled kernel, which begins with spyi_kernel_base
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
 typedef struct spyi_work spyi_work; // work.h
@@ -53,30 +53,19 @@ typedef struct spyi_chunk {
     void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
-// A buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment, of typed buffers of
-// limits.texel_alignment.
+// What a binding is.
+typedef enum spyi_binding_kind {
+    SPYI_BINDING_BUFFER // a range of a chunk; views of textures, samplers and acceleration structures will be others
+} spyi_binding_kind;
+
+// An argument of a parameter, or of one element of an array. Of buffers, offset is a multiple of limits.binding_alignment,
+// of typed ones of limits.texel_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
     uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
+    uint64_t kind;  // spyi_binding_kind
 } spyi_binding;
-
-// What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
-// binding each: the array's number is its first element's.
-typedef enum spyi_slot_kind {
-    SPYI_SLOT_BUFFER,
-    SPYI_SLOT_TEXELS,   // Buffer<T>
-    SPYI_SLOT_RW_TEXELS // RWBuffer<T>
-} spyi_slot_kind;
-
-typedef struct spyi_slot {
-    uint8_t kind;    // spyi_slot_kind
-    uint8_t count;   // elements from here on; 1: no array; 0: one of the array that began before
-    uint8_t scalar;  // of a texel: spy_dtype
-    uint8_t columns; // of a texel: 1 to 4
-} spyi_slot;
-
-#define SPYI_MOST_SLOTS 64
 
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
@@ -85,16 +74,7 @@ typedef struct spyi_uniform {
     uint32_t size;
 } spyi_uniform;
 
-// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
-typedef struct spyi_uniform_place {
-    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
-    uint32_t offset; // bytes
-} spyi_uniform_place;
-
-#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
-
-// A kernel: its code, and what a device must know to run it.
+// A kernel: its code, and what a device must know to run it. compile and load take the same but for the code.
 typedef struct spyi_kernel_desc {
     const char *label; // debug name
     // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
@@ -102,19 +82,7 @@ typedef struct spyi_kernel_desc {
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
-    uint32_t group[3];
-    uint32_t block_size; // bytes of the parameter block; 0: none
-    bool
-        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
-    const spyi_slot *slots; // what each of them is; NULL: structured buffers
-    uint32_t uniform_count; // uniform buffers, at the bindings after those
-    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
-    // buffers, and these are found through addresses.
-    const uint32_t *params; // where in the block each parameter of the entry point begins
-    uint32_t param_count;
-    const spyi_uniform_place *uniform_places; // of each uniform buffer
+    spyi_interface interface;
 } spyi_kernel_desc;
 
 #define SPYI_TIME_SLOTS 1024u // for timestamps
@@ -202,8 +170,8 @@ struct spyi_backend {
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
-    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                               const spyi_work *dispatch, spyi_text *error);
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
+                               spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };

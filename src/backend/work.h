@@ -67,7 +67,7 @@ typedef struct spyi_dispatch {
     spyi_work work;
     spyi_kernel *kernel;
     const void *block;            // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings; // binding_count of the kernel
+    const spyi_binding *bindings; // binding_count of the kernel, by number
     const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
     uint32_t groups[3];           // each > 0 and within limits; unused when indirect
     uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`

@@ -28,6 +28,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        bindings[i].kind = SPYI_BINDING_BUFFER;
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;

@@ -117,15 +117,15 @@ typedef struct spyi_cuda_repeat {
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {
+    spyi_kernel_base base; // first
     spyi_cu_module module;
     spyi_cu_function function;
     spyi_cu_pointer globals; // of the module's global parameters; 0: none
     size_t globals_size;
     uint32_t group[3];
-    uint32_t block_size;
     uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets in the block
-    uint32_t uniform_count;
-    spyi_uniform_place *places; // of each
+    spyi_parameter_place *places;                        // of each uniform buffer
+    uint32_t shared_bytes;
     bool block_by_address;
     bool repeats; // may be launched by its graph
     spyi_cuda_repeat repeat;
@@ -264,7 +264,7 @@ SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 // Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
 static inline bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
-    return kernel->uniform_count == 0 && !kernel->block_by_address;
+    return kernel->base.uniform_count == 0 && !kernel->block_by_address;
 }
 // Bytes of device memory that a dispatch's parameters take beyond the launch itself.
 SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch);

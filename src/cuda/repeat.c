@@ -26,7 +26,7 @@
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
-           spyi_cuda_is_plain(kernel) && kernel->block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
 }
 
 // A place among the kernels that have one: a free one, or that of a kernel that has not been launched for long. NULL: none.
@@ -58,7 +58,7 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 // What exec holds from now on.
 static void spyi_cuda_repeat_note(spyi_cuda_kernel *kernel, const uint32_t groups[3], const void *block) {
     memcpy(kernel->repeat.groups, groups, sizeof kernel->repeat.groups);
-    if (kernel->block_size > 0) memcpy(kernel->repeat.block, block, kernel->block_size);
+    if (kernel->base.block_size > 0) memcpy(kernel->repeat.block, block, kernel->base.block_size);
 }
 
 // Without one the kernel is launched as before, and asks again later.
@@ -98,7 +98,7 @@ SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kerne
     if (spyi_cuda_is_captured(gpu)) return false;
     if (repeat->exec == NULL && !spyi_cuda_repeat_make(gpu, kernel, groups, block, params)) return false;
     if (memcmp(repeat->groups, groups, sizeof repeat->groups) != 0 ||
-        (kernel->block_size > 0 && memcmp(repeat->block, block, kernel->block_size) != 0)) {
+        (kernel->base.block_size > 0 && memcmp(repeat->block, block, kernel->base.block_size) != 0)) {
         spyi_cu_kernel_params node = spyi_cuda_node_params(kernel, groups, params);
         *result = gpu->cu.GraphExecKernelNodeSetParams(repeat->exec, repeat->node, &node);
         if (*result != SPYI_CU_OK) {

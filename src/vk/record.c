@@ -105,9 +105,8 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
             infos[i].buffer = (VkBuffer)bindings[i].handle;
             infos[i].offset = bindings[i].offset;
             infos[i].range = bindings[i].range;
-            if (SPYI_LIKELY(kernel->shape.slots[i].kind == SPYI_SLOT_BUFFER)) continue;
-            spy_status status =
-                spyi_vk_make_view(gpu, &bindings[i], &kernel->shape.slots[i], &views[i], error);
+            if (SPYI_LIKELY(run->format == VK_FORMAT_UNDEFINED)) continue;
+            spy_status status = spyi_vk_make_view(gpu, &bindings[i], run->format, &views[i], error);
             if (status != SPY_OK) return status;
         }
         write->sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
@@ -133,7 +132,7 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
     VkWriteDescriptorSet write;
     uint32_t i;
-    for (i = 0; i < kernel->shape.uniform_count; i++) {
+    for (i = 0; i < kernel->base.uniform_count; i++) {
         spyi_vk_page *page;
         size_t offset;
         spy_status status = spyi_vk_take_bytes(gpu, uniforms[i].size,
@@ -147,8 +146,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     }
     SPYI_VK_ZERO(write);
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstBinding = kernel->shape.binding_count;
-    write.descriptorCount = kernel->shape.uniform_count;
+    write.dstBinding = kernel->base.binding_count;
+    write.descriptorCount = kernel->base.uniform_count;
     write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     write.pBufferInfo = infos;
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
@@ -164,20 +163,20 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_vk_page *page;
         size_t offset;
         uint64_t address;
-        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, 16, &page, &offset, error);
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->base.block_size, 16, &page, &offset, error);
         if (status != SPY_OK) return status;
-        memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
+        memcpy((char *)page->chunk.mapped + offset, block, kernel->base.block_size);
         address = page->chunk.address + offset;
         memcpy(padded, &address, sizeof address);
-    } else if (kernel->shape.push_size <= sizeof padded) {
-        memset(padded, 0, kernel->shape.push_size);
-        memcpy(padded, block, kernel->block_size);
+    } else if (kernel->push_size <= sizeof padded) {
+        memset(padded, 0, kernel->push_size);
+        memcpy(padded, block, kernel->base.block_size);
     } else {
-        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
+        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->base.block_size);
         return SPY_ERROR_INTERNAL;
     }
     gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                               kernel->shape.push_size, push);
+                               kernel->push_size, push);
     return SPY_OK;
 }
 
@@ -197,10 +196,10 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
     }
-    if (SPYI_LIKELY(kernel->shape.push_size == kernel->block_size && !kernel->block_by_address)) {
-        if (kernel->shape.push_size > 0) {
+    if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
+        if (kernel->push_size > 0) {
             gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kernel->shape.push_size, dispatch->block);
+                                       kernel->push_size, dispatch->block);
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
@@ -210,7 +209,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
         if (status != SPY_OK) return status;
     }
-    if (kernel->shape.uniform_count > 0) {
+    if (kernel->base.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
         if (status != SPY_OK) return status;
     }

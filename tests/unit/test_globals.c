@@ -250,13 +250,14 @@ static void test_slots(void **state) {
         assert_int_equal(op->binding_count, n + 8);
         if (prefers) bound_to(&op->bindings[0], x), bound_to(&op->bindings[1], y);
         bound_to(&op->bindings[n], bins);
-        assert_int_equal(op->slots[n].kind, SPYI_SLOT_RW_TEXELS);
-        assert_int_equal(op->slots[n].scalar, SPY_UINT32);
+        const spyi_parameter *parameter = spyi_interface_find(op->interface, n);
+        assert_int_equal(parameter->kind, SPYI_PARAMETER_RW_TEXELS);
+        assert_int_equal(parameter->scalar, SPY_UINT32);
         for (uint32_t b = n + 1; b < op->binding_count; b++) {
-            const spyi_slot *slot = &op->slots[b];
+            const spyi_parameter *slot = spyi_interface_find(op->interface, b);
             const spyi_binding *bound = &op->bindings[b];
-            if (slot->kind == SPYI_SLOT_TEXELS || slot->kind == SPYI_SLOT_RW_TEXELS) {
-                bool writes = slot->kind == SPYI_SLOT_RW_TEXELS;
+            if (slot->kind == SPYI_PARAMETER_TEXELS || slot->kind == SPYI_PARAMETER_RW_TEXELS) {
+                bool writes = slot->kind == SPYI_PARAMETER_RW_TEXELS;
                 bound_to(bound, writes ? halves : pairs);
                 assert_int_equal(slot->count, 1);
                 assert_int_equal(slot->scalar, writes ? SPY_FLOAT16 : SPY_FLOAT32);
@@ -266,7 +267,7 @@ static void test_slots(void **state) {
             assert_true(slot->count == 3 || slot->count == 2);
             for (uint32_t i = 0; i < slot->count; i++) {
                 bound_to(&bound[i], w[i + (slot->count == 2 ? 3 : 0)]);
-                assert_int_equal(slot[i].count, i ? 0 : slot->count);
+                assert_ptr_equal(spyi_interface_find(op->interface, b + i), slot);
             }
             b += slot->count - 1u;
         }
@@ -585,6 +586,7 @@ static void test_backend_rules(void **state) {
     spyi_text error = { NULL, 0, 0 };
     spyi_kernel *kernel = NULL;
     spyi_kernel_desc desc;
+    spyi_parameter parameters[13];
     spyi_dispatch dispatch = work_dispatch();
     spyi_uniform uniform = { "0123456789abcdef", 16 };
     uint32_t code = 0;
@@ -595,11 +597,11 @@ static void test_backend_rules(void **state) {
     desc.code = &code;
     desc.code_size = 4;
     desc.entry = "e";
-    desc.group_size = 1;
-    desc.uniform_count = 13;
+    work_group(&desc, 1);
+    work_interface(&desc, parameters, 0, 13);
     assert_int_equal(backend->load(t.device->gpu, &desc, &kernel, &error), SPY_ERROR_INTERNAL);
     assert_non_null(strstr(spyi_text_str(&error), "uniform"));
-    desc.uniform_count = 1;
+    work_interface(&desc, parameters, 0, 1);
     assert_int_equal(backend->load(t.device->gpu, &desc, &kernel, &error), SPY_OK);
     dispatch.kernel = kernel;
     dispatch.groups[0] = dispatch.groups[1] = dispatch.groups[2] = 1;

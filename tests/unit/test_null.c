@@ -50,15 +50,16 @@ static spyi_chunk test_chunk(test_gpu *t, spyi_memory memory, size_t size) {
 }
 
 static spyi_kernel_desc test_kernel_desc(uint32_t block_size, uint32_t bindings) {
+    static spyi_parameter parameters[64];
     spyi_kernel_desc d;
     memset(&d, 0, sizeof d);
     d.label = "kernel";
     d.code = "code";
     d.code_size = 4;
     d.entry = "main";
-    d.group_size = 64;
-    d.block_size = block_size;
-    d.binding_count = bindings;
+    d.interface.block_size = block_size;
+    work_group(&d, 64);
+    work_interface(&d, parameters, bindings, 0);
     return d;
 }
 
@@ -297,7 +298,7 @@ static void test_dispatches(void **state) {
     test_gpu t;
     spyi_chunk c;
     spyi_kernel *k;
-    spyi_binding binding;
+    spyi_binding binding = { 0, 0, 0, SPYI_BINDING_BUFFER };
     test_block block;
     const spyi_null_op *op;
     float data[4] = { 1, 2, 3, 4 }, zero[4] = { 0 };
@@ -398,14 +399,14 @@ static void test_kernel_rules(void **state) {
     test_gpu t;
     spyi_kernel_desc d = test_kernel_desc(129, 0);
     spyi_kernel *k;
-    spyi_binding binding;
+    spyi_binding binding = { 0, 0, 0, SPYI_BINDING_BUFFER };
     spyi_chunk c;
     char block[129] = { 0 };
     (void)state;
     test_open(&t, test_defaults());
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
     assert_null(k);
-    d.block_by_address = true;
+    d.interface.block_by_address = true;
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, NULL, NULL, 1, false), SPY_ERROR_INTERNAL);
     assert_int_equal(test_dispatch(&t, k, block, NULL, 0, false), SPY_ERROR_INTERNAL);
@@ -418,7 +419,7 @@ static void test_kernel_rules(void **state) {
     d = test_kernel_desc(0, 17);
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
     d = test_kernel_desc(0, 0);
-    d.group_size = 1025;
+    work_group(&d, 1025);
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
 
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 256);
@@ -465,7 +466,7 @@ static void test_barrier_rules(void **state) {
     spyi_null_desc d = test_defaults();
     spyi_chunk a, b;
     spyi_kernel *k;
-    spyi_binding binding;
+    spyi_binding binding = { 0, 0, 0, SPYI_BINDING_BUFFER };
     char data[64] = { 0 };
     (void)state;
     d.hold_submits = true;

@@ -121,8 +121,8 @@ static spyi_kernel_desc test_kernel_desc(const char *entry, const uint32_t *code
     desc.code = code;
     desc.code_size = size;
     desc.entry = entry;
-    desc.group_size = 64;
-    desc.block_size = block_size;
+    work_group(&desc, 64);
+    desc.interface.block_size = block_size;
     return desc;
 }
 
@@ -236,7 +236,7 @@ static void test_bindings(void **state) {
     float y[N], *x = test_floats(N);
     spyi_chunk chunk;
     spyi_kernel *kernel;
-    spyi_binding bindings[2];
+    spyi_binding bindings[2] = { { 0, 0, 0, SPYI_BINDING_BUFFER } };
     uint64_t offset;
     int i;
     (void)state;
@@ -246,7 +246,8 @@ static void test_bindings(void **state) {
         test_close(&t);
         skip();
     }
-    desc.binding_count = 2;
+    spyi_parameter parameters[2];
+    work_interface(&desc, parameters, 2, 0);
     kernel = test_kernel(&t, desc);
     offset = spyi_align(N * 4, test_limits(&t)->binding_alignment) + test_limits(&t)->binding_alignment;
     chunk = test_chunk(&t, SPYI_MEMORY_DEVICE, (size_t)offset + N * 4);
@@ -278,7 +279,7 @@ static void test_block_by_address(void **state) {
     int i, k;
     (void)state;
     test_open(&t);
-    desc.block_by_address = true;
+    desc.interface.block_by_address = true;
     kernel = test_kernel(&t, desc);
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, WIDTH * 4);
     b = test_chunk(&t, SPYI_MEMORY_DEVICE, COUNT * WIDTH * 4);
@@ -779,8 +780,9 @@ static void test_bad_code(void **state) {
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "the kernel needs AtomicFloat16AddEXT, which the device '");
     desc = test_kernel_desc("scale", vk_kernel_scale, sizeof vk_kernel_scale, 1 << 20);
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "bytes of parameters exceed");
-    desc.block_size = 24;
-    desc.binding_count = 1000;
+    desc.interface.block_size = 24;
+    static spyi_parameter parameters[1000];
+    work_interface(&desc, parameters, 1000, 0);
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 buffers");
     assert_int_equal(
         backend->allocate_chunk(t.gpu, SPYI_MEMORY_DEVICE, (size_t)1 << 50, "huge", &chunk, &t.error),

@@ -48,4 +48,22 @@ static inline spyi_dispatch work_dispatch(void) {
     return d;
 }
 
+// A kernel's interface: `buffers` structured buffers and `uniforms` uniform buffers, in `parameters`.
+static inline void work_interface(spyi_kernel_desc *desc, spyi_parameter *parameters, uint32_t buffers, uint32_t uniforms) {
+    memset(parameters, 0, (buffers + uniforms) * sizeof *parameters);
+    for (uint32_t i = 0; i < buffers + uniforms; i++) {
+        parameters[i].kind = i < buffers ? SPYI_PARAMETER_BUFFER : SPYI_PARAMETER_UNIFORM;
+        parameters[i].stages = SPYI_STAGE_COMPUTE;
+        parameters[i].number = i;
+        parameters[i].count = 1;
+    }
+    desc->interface.parameters = parameters;
+    desc->interface.parameter_count = buffers + uniforms;
+}
+
+static inline void work_group(spyi_kernel_desc *desc, uint32_t threads) {
+    desc->interface.group[0] = threads;
+    desc->interface.group[1] = desc->interface.group[2] = 1;
+}
+
 #endif // TESTS_WORK_TEST_H

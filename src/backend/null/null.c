@@ -14,11 +14,11 @@ typedef struct spyi_null_chunk {
 } spyi_null_chunk;
 
 typedef struct spyi_null_kernel {
+    spyi_kernel_base base; // first
     char *label;
-    uint32_t group_size, block_size, binding_count, uniform_count;
-    spyi_slot slots[SPYI_MOST_SLOTS];
-    bool block_by_address;
-    spyi_atomic pending; // recorded dispatches that are not done
+    spyi_interface interface;
+    spyi_parameter *parameters; // the interface's
+    spyi_atomic pending;        // recorded dispatches that are not done
 } spyi_null_kernel;
 
 typedef struct spyi_null_gpu {
@@ -280,62 +280,79 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 
 // >>kernels
 
+// Numbers without gaps, within the limits.
+static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *interface,
+                                             spyi_text *error) {
+    const spyi_limits *limits = &n->base.limits;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
+        bool texels = spyi_takes_bindings(p) && p->kind != SPYI_PARAMETER_BUFFER;
+        if (p->kind == SPYI_PARAMETER_VALUES) continue;
+        if (p->number != next || p->count == 0 ||
+            (texels && !(limits->texels[p->scalar][p->columns - 1] & use)))
+            return spyi_null_broken(n, error, "load: parameter %u: number %u, %u elements, or its format", i,
+                                    p->number, p->count);
+        next += p->count;
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *interface,
+                                            spyi_text *error) {
+    const spyi_limits *limits = &n->base.limits;
+    const spyi_kernel_base has = spyi_interface_counts(interface);
+    const uint32_t threads = spyi_interface_threads(interface);
+    if (threads == 0 || threads > limits->info.max_group_size)
+        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", threads,
+                                limits->info.max_group_size);
+    if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
+        has.uniform_count > limits->profile.max_uniforms)
+        return spyi_null_broken(n, error,
+                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+                                has.binding_count + has.uniform_count, limits->profile.max_bindings,
+                                has.uniform_count, limits->profile.max_uniforms);
+    if (has.block_size > limits->profile.max_block_bytes && !interface->block_by_address)
+        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u", has.block_size,
+                                limits->profile.max_block_bytes);
+    if (interface->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
+        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
+    return spyi_null_check_parameters(n, interface, error);
+}
+
 static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                  spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
-    const spyi_limits *limits = &n->base.limits;
+    const spyi_interface *interface = &desc->interface;
     spyi_null_kernel *k;
-    uint32_t i;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
     if (!desc->code || desc->code_size == 0 || !desc->entry)
         return spyi_null_broken(n, error, "load: there is no code or no entry");
-    if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
-        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", desc->group_size,
-                                limits->info.max_group_size);
-    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
-        desc->uniform_count > limits->profile.max_uniforms)
-        return spyi_null_broken(n, error,
-                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
-                                desc->binding_count + desc->uniform_count, limits->profile.max_bindings,
-                                desc->uniform_count, limits->profile.max_uniforms);
-    if (desc->binding_count > SPYI_MOST_SLOTS)
-        return spyi_null_broken(n, error, "load: %u bindings are more than SPYI_MOST_SLOTS",
-                                desc->binding_count);
-    for (i = 0; i < desc->binding_count && desc->slots; i++) {
-        const spyi_slot *s = &desc->slots[i];
-        uint8_t use = s->kind == SPYI_SLOT_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
-        bool texels = s->kind != SPYI_SLOT_BUFFER;
-        if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
-            (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
-            return spyi_null_broken(n, error, "load: slot %u: %u elements, or its format", i, s->count);
-    }
-    if (desc->block_size > limits->profile.max_block_bytes && !desc->block_by_address)
-        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u",
-                                desc->block_size, limits->profile.max_block_bytes);
-    if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
-        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
+    status = spyi_null_check_interface(n, interface, error);
+    if (status != SPY_OK) return status;
     if (n->on_kernel) {
         status = n->on_kernel(desc, n->on_kernel_data, error);
         if (status != SPY_OK) return status;
     }
     k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
-    if (!k || !k->label) {
+    if (k)
+        k->parameters = (spyi_parameter *)spyi_calloc(interface->parameter_count + 1, sizeof *k->parameters);
+    if (!k || !k->label || !k->parameters) {
+        if (k) free(k->label);
+        if (k) free(k->parameters);
         free(k);
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    k->group_size = desc->group_size;
-    k->block_size = desc->block_size;
-    k->block_by_address = desc->block_by_address;
-    k->binding_count = desc->binding_count;
-    k->uniform_count = desc->uniform_count;
-    for (i = 0; i < desc->binding_count; i++) {
-        if (desc->slots) k->slots[i] = desc->slots[i];
-        else k->slots[i].count = 1;
-    }
+    k->base = spyi_interface_counts(interface);
+    k->interface = *interface;
+    k->interface.parameters = k->parameters;
+    if (interface->parameter_count)
+        memcpy(k->parameters, interface->parameters, interface->parameter_count * sizeof *k->parameters);
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -354,6 +371,7 @@ static void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     spyi_mutex_lock(&n->lock);
     n->counts.kernels--;
     spyi_mutex_unlock(&n->lock);
+    free(k->parameters);
     free(k->label);
     free(k);
 }
@@ -477,10 +495,10 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
     }
-    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings) ||
-        (k->uniform_count && !d->uniforms))
+    if ((k->base.block_size && !d->block) || (k->base.binding_count && !d->bindings) ||
+        (k->base.uniform_count && !d->uniforms))
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
-    for (i = 0; i < k->uniform_count; i++) {
+    for (i = 0; i < k->base.uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
         if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
             u->size > limits->profile.max_uniform_bytes)
@@ -488,11 +506,13 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
                                     "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
                                     k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
     }
-    for (i = 0; i < k->binding_count; i++) {
+    for (i = 0; i < k->base.binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
-        const spyi_slot *s = &k->slots[i];
-        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        const spyi_parameter *s = spyi_interface_find(&k->interface, i);
+        bool texels = s->kind != SPYI_PARAMETER_BUFFER;
         uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->kind != SPYI_BINDING_BUFFER)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is no buffer", k->label, i);
         if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
             b->range % texel != 0 ||
             b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
@@ -517,16 +537,16 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_
     spy_status status = spyi_null_begin(n, error);
     if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
     if (status != SPY_OK) return status;
-    block_size = spyi_align(k->block_size, 16); // so that the bindings behind it are aligned
-    binding_size = k->binding_count * sizeof(spyi_binding);
-    uniform_size = k->uniform_count * sizeof(spyi_uniform);
-    for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
+    block_size = spyi_align(k->base.block_size, 16); // so that the bindings behind it are aligned
+    binding_size = k->base.binding_count * sizeof(spyi_binding);
+    uniform_size = k->base.uniform_count * sizeof(spyi_uniform);
+    for (i = 0; i < k->base.uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
     op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->barrier,
                           block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
-    op->group_size = k->group_size;
+    op->group_size = spyi_interface_threads(&k->interface);
     if (d->indirect) {
         op->from = d->indirect;
         op->from_offset = d->indirect_offset;
@@ -535,22 +555,22 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_
     } else {
         memcpy(op->groups, d->groups, sizeof op->groups);
     }
-    op->block_by_address = k->block_by_address;
-    op->block_size = k->block_size;
+    op->block_by_address = k->interface.block_by_address;
+    op->block_size = k->base.block_size;
     op->block = bytes;
-    if (k->block_size) memcpy(bytes, d->block, k->block_size);
+    if (k->base.block_size) memcpy(bytes, d->block, k->base.block_size);
     bytes += block_size;
-    op->binding_count = k->binding_count;
+    op->binding_count = k->base.binding_count;
     op->bindings = (const spyi_binding *)(void *)bytes;
-    op->slots = k->slots;
+    op->interface = &k->interface;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
-    if (k->uniform_count) {
+    if (k->base.uniform_count) {
         spyi_uniform *uniforms = (spyi_uniform *)(void *)bytes;
-        op->uniform_count = k->uniform_count;
+        op->uniform_count = k->base.uniform_count;
         op->uniforms = uniforms;
-        bytes += k->uniform_count * sizeof *uniforms;
-        for (i = 0; i < k->uniform_count; i++) {
+        bytes += k->base.uniform_count * sizeof *uniforms;
+        for (i = 0; i < k->base.uniform_count; i++) {
             memcpy(bytes, d->uniforms[i].data, d->uniforms[i].size);
             uniforms[i].data = bytes;
             uniforms[i].size = d->uniforms[i].size;
