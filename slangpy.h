@@ -6672,28 +6672,46 @@ typedef struct spyi_work_kind {
     const char *name;
 } spyi_work_kind;
 
-// Part of a texture changes from how it was used last to how the work uses it.
+// How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are
+// set besides.
+enum {
+    SPYI_USE_READS = 1,
+    SPYI_USE_WRITES = 2,
+    SPYI_USE_COUNTS = 4,  // group counts of an indirect dispatch
+    SPYI_USE_TEXTURE = 8, // from here on
+    SPYI_USE_SAMPLED = 8,
+    SPYI_USE_STORED = 16, // loads and stores by coordinates
+    SPYI_USE_ATTACHMENT = 32,
+    SPYI_USE_COPIED = 64
+};
+
+// Layers of a texture's level change from how they were used last to how the work uses them.
 typedef struct spyi_transition {
-    uint64_t handle; // VkImage
-    uint32_t first_level, level_count, first_layer, layer_count;
-    uint8_t from, to; // uses; from 0: what is there is of no use
+    uint64_t texture; // its handle: VkImage
+    uint32_t level, first_layer, layer_count;
+    uint32_t from, to; // SPYI_USE_*; from 0: what is there is of no use
 } spyi_transition;
 
-// Every piece of work begins with this. Before the work come: nothing; or a barrier, so that it sees all earlier work
-// finished; or transitions, with or without such a barrier. Work on buffers alone has no transitions.
+// What must come before work: nothing; or a barrier, so that it sees all earlier work finished; or transitions, with or
+// without such a barrier. Work on buffers alone has no transitions.
+typedef struct spyi_before {
+    uint32_t transition_count;
+    bool barrier;
+    const spyi_transition *transitions; // read when transition_count > 0
+} spyi_before;
+
+// Every piece of work begins with this.
 struct spyi_work {
     const spyi_work_kind *kind;
-    bool barrier;
-    uint32_t transition_count;
-    const spyi_transition *transitions; // read when transition_count > 0
+    spyi_before before;
 };
 
 static inline spyi_work spyi_work_of(const spyi_work_kind *kind) {
     spyi_work work;
     work.kind = kind;
-    work.barrier = false;
-    work.transition_count = 0;
-    work.transitions = NULL;
+    work.before.transition_count = 0;
+    work.before.barrier = false;
+    work.before.transitions = NULL;
     return work;
 }
 
@@ -7674,7 +7692,7 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_
     uniform_size = k->base.uniform_count * sizeof(spyi_uniform);
     for (i = 0; i < k->base.uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->barrier,
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->before.barrier,
                           block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
@@ -7732,7 +7750,7 @@ static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text
     if (!from_memory) return SPY_ERROR_INTERNAL;
     if (spyi_null_overlap(c->to->handle, c->to_offset, c->size, c->from->handle, c->from_offset, c->size))
         return spyi_null_broken(n, error, "copy: the two ranges overlap");
-    op = spyi_null_new_op(n, SPYI_NULL_COPY, work->barrier, 0, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_COPY, work->before.barrier, 0, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->to = c->to->handle;
     op->to_offset = c->to_offset;
@@ -7757,7 +7775,7 @@ static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text
                                 (unsigned long long)f->offset, (unsigned long long)f->size, alignment);
     memory = spyi_null_range(n, "fill", f->to->handle, f->offset, f->size, error);
     if (!memory) return SPY_ERROR_INTERNAL;
-    op = spyi_null_new_op(n, SPYI_NULL_FILL, work->barrier, 0, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_FILL, work->before.barrier, 0, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->to = f->to->handle;
     op->to_offset = f->offset;
@@ -7789,7 +7807,7 @@ static spy_status spyi_null_write(spyi_gpu *gpu, const spyi_chunk *to, uint64_t 
 
 static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
     const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
-    return spyi_null_write(gpu, u->to, u->offset, u->data, u->size, work->barrier, error);
+    return spyi_null_write(gpu, u->to, u->offset, u->data, u->size, work->before.barrier, error);
 }
 
 // >>submits
@@ -7905,7 +7923,7 @@ static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_work *work, spy
     if (s->count == 0 || s->count > SPYI_TIME_SLOTS || s->offset % sizeof *n->marks)
         return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", s->count,
                                 (unsigned long long)s->offset);
-    return spyi_null_write(gpu, s->to, s->offset, n->marks, s->count * sizeof *n->marks, work->barrier,
+    return spyi_null_write(gpu, s->to, s->offset, n->marks, s->count * sizeof *n->marks, work->before.barrier,
                            error);
 }
 
@@ -8335,24 +8353,102 @@ SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
 // The type of that name: by what it means, or `given` when it is called so; NULL: neither.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
+// >>data/resource.h -----------------------------------------------------------------------------------------
+
+// Resources, and how work uses them: barriers and layouts of textures, lifetimes and command lists know uses only.
+
+typedef struct spyi_resource spyi_resource;
+
+// What is true of all resources of a kind.
+typedef struct spyi_resource_kind {
+    const char *name;
+    void (*unused)(spy_device *device, spyi_resource *resource); // the last reference has gone
+} spyi_resource_kind;
+
+// What every resource begins with.
+struct spyi_resource {
+    const spyi_resource_kind *kind;
+    uint64_t write_submit; // batch of the last write: a read back waits for it
+    uint64_t use_submit;   // batch of the last use: freeing waits for it
+    // The batch of the last use in an engine's command buffer, which keeps the memory from being used again; 0: there is none.
+    uint64_t held_submit;
+    int32_t references; // of tensors, command lists and others, guarded by the device's turns
+};
+
+static inline void spyi_resource_retain(spyi_resource *resource) {
+    resource->references++;
+}
+static inline void spyi_resource_release(spy_device *device, spyi_resource *resource) {
+    if (--resource->references == 0) resource->kind->unused(device, resource);
+}
+
+// One piece of work's use of a part of a resource: of memory, bytes from the block's start; of a texture, sub-resources, whose
+// numbers are level * layers + layer.
+typedef struct spyi_use {
+    spyi_resource *resource;
+    uint64_t begin, end;
+    uint32_t how; // SPYI_USE_*
+} spyi_use;
+
+static inline spyi_use spyi_use_of(spyi_resource *resource, uint64_t begin, uint64_t end, uint32_t how) {
+    spyi_use use;
+    use.resource = resource;
+    use.begin = begin;
+    use.end = end;
+    use.how = how;
+    return use;
+}
+
+static inline uint32_t spyi_how(bool reads, bool writes) {
+    return (reads ? SPYI_USE_READS : 0u) | (writes ? SPYI_USE_WRITES : 0u);
+}
+
+// >>textures
+
+// One sub-resource.
+typedef struct spyi_texture_part {
+    uint32_t how;                     // its last use, which its layout is for; 0: it has none yet
+    uint64_t read_epoch, write_epoch; // of the last ones
+} spyi_texture_part;
+
+typedef struct spyi_texture {
+    spyi_resource resource; // first
+    uint64_t handle;
+    uint32_t levels, layers;
+    spyi_texture_part *parts;
+} spyi_texture;
+
+// Of a texture that has a handle, levels and layers. false: out of memory.
+SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
+SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
+
+// >>the tracker (hazards.c)
+
+// What must come before work with these uses, which are noted. `untracked`: it may use other memory too, which nobody knows.
+// Transitions stay until the next call.
+SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// After the work.
+SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
+// The same of work on buffers that are all known.
+SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
+// Work whose parts went into several batches: the uses are of the last one.
+SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
+// Records work between the two.
+SPYI_FN spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses, uint32_t count,
+                                    bool untracked, spyi_text *error);
+
 // >>data/memory.h -------------------------------------------------------------------------------------------
 
-// Device memory: blocks of it with their hazards, the pool that they come from, and what operations use.
+// Device memory: blocks of it, and the pool that they come from.
 
 // >>storage: a block of device memory, recycled as a whole, so that the hazards of its former use stay with it.
-// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same
-// epoch, their byte ranges meet and one of them writes.
 typedef struct spyi_storage spyi_storage;
 struct spyi_storage {
+    spyi_resource resource;                    // first
     spyi_chunk chunk;                          // the driver's memory that this block lies in
     uint64_t offset, size;                     // the block in the chunk
     uint64_t read_epoch, read_begin, read_end; // bytes from the block's start
     uint64_t write_epoch, write_begin, write_end;
-    uint64_t write_submit; // batch of the last write: a read back waits for it
-    uint64_t use_submit;   // batch of the last use: freeing waits for it
-    // The batch of the last use in an engine's command buffer, which keeps the block from being used again; 0: there is none.
-    uint64_t held_submit;
-    int32_t references; // tensors on it, guarded by the device's turns
     int32_t size_class; // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
@@ -8390,31 +8486,6 @@ SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; 
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
                                        const spyi_chunk *chunk); // finds the same handle again
-
-// A use of bytes [begin, end) of a block by work about to be recorded: does it need a barrier before it?
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
-                         bool writes);
-// ... and note the use, after the epoch was advanced if a barrier was needed.
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
-                           bool writes, uint64_t submit);
-
-// One operation's use of a block.
-typedef struct spyi_use {
-    spyi_storage *storage;
-    uint64_t begin, end; // bytes from the block's start
-    bool reads, writes;
-    bool counts; // holds the group counts of an indirect dispatch
-} spyi_use;
-// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
-// use other memory too, which nobody knows.
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
-// After the operation.
-SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
-
-// Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
-SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
-// After the operation that the barrier went with.
-SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 
 // >>data/tensor.h -------------------------------------------------------------------------------------------
 
@@ -8556,12 +8627,14 @@ struct spy_device {
     spyi_types *types;
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
     spyi_pool pool;
-    spyi_storage *readback;             // results to host memory of the running call
-    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
-    struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
-    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
-    bool barrier_owed;                  // an operation that should have brought one failed
-    uint64_t epoch;                     // of hazards, from 1
+    spyi_storage *readback;            // results to host memory of the running call
+    uint64_t readback_submit;          // batch of a call that was left before they came; 0: none
+    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    bool barrier_owed;                 // an operation that should have brought one failed
+    uint64_t epoch;                    // of hazards, from 1
+    spyi_transition *transitions;      // before the last work, `transition_count` of them
+    uint32_t transition_count, transition_capacity;
     uint64_t last_submit;               // batch of the last work whose uses were noted
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
     uint64_t untracked_submit;          // its batch: what is read back waits for it
@@ -10196,7 +10269,7 @@ void spy_release_packed(spy_packed *packed) {
 
 // >>data/pool.c ---------------------------------------------------------------------------------------------
 
-// The caching memory pool of a device and the hazards of its blocks.
+// The caching memory pool of a device.
 //
 // Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
 // the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
@@ -10227,6 +10300,12 @@ static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
     return -1; // not reached: base * 2 >= size
 }
 
+static void spyi_memory_unused(spy_device *device, spyi_resource *resource) {
+    spyi_pool_give(device, (spyi_storage *)(void *)resource);
+}
+
+static const spyi_resource_kind spyi_memory_resource = { "memory", spyi_memory_unused };
+
 static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int32_t size_class, uint64_t size,
                                     const char *label, spyi_text *error, spy_status *status) {
     const spy_backend *table = device->backend;
@@ -10236,6 +10315,7 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
         spyi_text_add(error, "out of host memory");
         return NULL;
     }
+    storage->resource.kind = &spyi_memory_resource;
     storage->size = size;
     storage->size_class = size_class;
     storage->memory = memory;
@@ -10305,7 +10385,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage) return NULL;
     }
     storage->next = NULL;
-    storage->references = 0;
+    storage->resource.references = 0;
     device->pool.used_bytes += storage->size;
     if (storage->slab) storage->slab->live++;
     return storage;
@@ -10322,7 +10402,7 @@ SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     if (storage->size_class < 0)
         return; // imported: its hazards are kept until they are over, see spyi_pool_import
     device->pool.used_bytes -= storage->size;
-    if (held_from == 0 || storage->held_submit < held_from) {
+    if (held_from == 0 || storage->resource.held_submit < held_from) {
         spyi_pool_free_block(device, storage);
         return;
     }
@@ -10336,7 +10416,7 @@ SPYI_FN void spyi_pool_release_held(spy_device *device) {
     uint64_t held_from = device->base->held_from;
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
-        if (held_from != 0 && storage->held_submit >= held_from) {
+        if (held_from != 0 && storage->resource.held_submit >= held_from) {
             at = &storage->next;
             continue;
         }
@@ -10384,6 +10464,7 @@ SPYI_FN void spyi_pool_destroy(spy_device *device) {
     spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
+    spyi_free(&device->ctx, device->transitions, device->transition_capacity * sizeof *device->transitions);
     while (device->pool.imported) {
         spyi_storage *next = device->pool.imported->next;
         spyi_free(&device->ctx, device->pool.imported, sizeof *device->pool.imported);
@@ -10395,7 +10476,8 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
     spyi_storage *found = NULL;
     for (spyi_storage **at = &device->pool.imported; *at;) {
         spyi_storage *s = *at;
-        bool over = s->references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
+        bool over =
+            s->resource.references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
         if (s->chunk.handle == chunk->handle) {
             found = s;
         } else if (over) {
@@ -10406,7 +10488,7 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
         at = &s->next;
     }
     if (found) {
-        if (found->references == 0 ||
+        if (found->resource.references == 0 ||
             found->size < chunk->size) { // nobody's: the driver may have given the handle again
             found->chunk = *chunk;
             found->size = chunk->size;
@@ -10415,6 +10497,7 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
     }
     spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
     if (!storage) return NULL;
+    storage->resource.kind = &spyi_memory_resource;
     storage->chunk = *chunk;
     storage->size = chunk->size;
     storage->size_class = -1;
@@ -10423,17 +10506,31 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
     return storage;
 }
 
+// >>data/hazards.c ------------------------------------------------------------------------------------------
+
+// What must come before work: nothing, a barrier, or transitions of textures.
+//
+// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same epoch,
+// their parts meet and one of them writes. A texture's part has one layout at a time, for one sort of use: a transition to
+// another one also orders the part's uses before it and after it.
+
+// >>memory
+
+static spyi_storage *spyi_use_storage(const spyi_use *use) {
+    return (spyi_storage *)(void *)use->resource; // which begins it
+}
+
 static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
     return begin < other_end && other_begin < end;
 }
 
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
-                         bool writes) {
+static bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
+    const spyi_storage *storage = spyi_use_storage(use);
     if (storage->write_epoch == device->epoch &&
-        spyi_ranges_meet(begin, end, storage->write_begin, storage->write_end))
+        spyi_ranges_meet(use->begin, use->end, storage->write_begin, storage->write_end))
         return true;
-    return writes && storage->read_epoch == device->epoch &&
-           spyi_ranges_meet(begin, end, storage->read_begin, storage->read_end);
+    return (use->how & SPYI_USE_WRITES) && storage->read_epoch == device->epoch &&
+           spyi_ranges_meet(use->begin, use->end, storage->read_begin, storage->read_end);
 }
 
 static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
@@ -10448,55 +10545,133 @@ static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, 
     if (end > *last) *last = end;
 }
 
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
-                           bool writes, uint64_t submit) {
-    if (writes) {
-        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch,
-                          begin, end);
-        storage->write_submit = submit;
-    } else {
-        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch,
-                          begin, end);
+// >>textures
+
+SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture) {
+    size_t count = (size_t)texture->levels * texture->layers, wanted = device->transition_capacity + count;
+    texture->parts = (spyi_texture_part *)spyi_allocate(&device->ctx, count * sizeof *texture->parts);
+    void *transitions = texture->parts
+                            ? spyi_reallocate(&device->ctx, device->transitions,
+                                              device->transition_capacity * sizeof *device->transitions,
+                                              wanted * sizeof *device->transitions)
+                            : NULL;
+    if (!transitions) {
+        spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
+        texture->parts = NULL;
+        return false;
     }
-    storage->use_submit = submit;
-    if (device->base->recording) storage->held_submit = submit;
+    device->transitions = (spyi_transition *)transitions;
+    device->transition_capacity = (uint32_t)wanted; // each part of all textures may change
+    return true;
 }
 
-SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
-    bool barrier = needed || device->barrier_owed;
-    if (barrier) device->epoch++;
-    return barrier;
+SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture) {
+    size_t count = (size_t)texture->levels * texture->layers;
+    spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
+    texture->parts = NULL;
 }
 
-// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
-// another, whatever epoch it fell into.
-static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
-    uint64_t written = use->storage->write_epoch;
+static spyi_texture *spyi_use_texture(const spyi_use *use) {
+    return (spyi_texture *)(void *)use->resource; // which begins it
+}
+
+// Parts whose layout changes wait by that.
+static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use) {
+    const spyi_texture *texture = spyi_use_texture(use);
+    for (uint64_t i = use->begin; i < use->end; i++) {
+        const spyi_texture_part *part = &texture->parts[i];
+        if (part->how == use->how && (part->write_epoch == device->epoch ||
+                                      ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
+            return true;
+    }
+    return false;
+}
+
+// One more part that changes: neighbouring layers of a level together.
+static void spyi_add_transition(spy_device *device, const spyi_texture *texture, uint64_t number,
+                                uint32_t from, uint32_t to) {
+    spyi_transition *last =
+        device->transition_count ? &device->transitions[device->transition_count - 1] : NULL;
+    uint32_t level = (uint32_t)(number / texture->layers), layer = (uint32_t)(number % texture->layers);
+    if (last && last->texture == texture->handle && last->level == level && last->from == from &&
+        last->to == to && last->first_layer + last->layer_count == layer) {
+        last->layer_count++;
+        return;
+    }
+    last = &device->transitions[device->transition_count++];
+    last->texture = texture->handle;
+    last->level = level;
+    last->first_layer = layer;
+    last->layer_count = 1;
+    last->from = from;
+    last->to = to;
+}
+
+static void spyi_texture_note(spy_device *device, const spyi_use *use) {
+    const spyi_texture *texture = spyi_use_texture(use);
+    for (uint64_t i = use->begin; i < use->end; i++) {
+        spyi_texture_part *part = &texture->parts[i];
+        if (part->how != use->how) spyi_add_transition(device, texture, i, part->how, use->how);
+        part->how = use->how;
+        if (use->how & SPYI_USE_READS) part->read_epoch = device->epoch;
+        if (use->how & SPYI_USE_WRITES) part->write_epoch = device->epoch;
+    }
+}
+
+// Work that failed has changed no layout: what is there is not known any more. The next use says so.
+static void spyi_textures_failed(const spyi_use *uses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (uses[i].how < SPYI_USE_TEXTURE) continue;
+        for (uint64_t k = uses[i].begin; k < uses[i].end; k++) spyi_use_texture(&uses[i])->parts[k].how = 0;
+    }
+}
+
+// >>uses
+
+// Of group counts, and of textures. Group counts are read at a stage that ordinary barriers do not cover: any write since the
+// last one that does calls for another, whatever epoch it fell into.
+static bool spyi_special_conflicts(const spy_device *device, const spyi_use *use) {
+    if (use->how >= SPYI_USE_TEXTURE) return spyi_texture_conflicts(device, use);
+    uint64_t written = spyi_use_storage(use)->write_epoch;
     if (written < device->untracked_epoch) written = device->untracked_epoch;
-    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
-    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
+    if (written > 0 && written >= device->counts_epoch) return true;
+    return spyi_memory_conflicts(device, use);
 }
 
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
-    bool barrier = untracked;
-    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
-    barrier = spyi_take_barrier(device, barrier);
+static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
+    return SPYI_LIKELY(use->how < SPYI_USE_COUNTS) ? spyi_memory_conflicts(device, use)
+                                                   : spyi_special_conflicts(device, use);
+}
+
+SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    spyi_before before;
+    before.barrier = untracked || device->barrier_owed;
+    for (uint32_t i = 0; i < count && !before.barrier; i++)
+        before.barrier = spyi_use_conflicts(device, &uses[i]);
+    if (before.barrier) device->epoch++;
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
     device->last_submit = submit;
-    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
+    device->transition_count = 0;
+    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].resource->held_submit = submit;
     if (untracked) device->untracked_submit = submit;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
-        spyi_storage *s = use->storage;
-        s->use_submit = submit;
-        if (barrier && use->counts) device->counts_epoch = epoch;
-        if (use->reads)
+        use->resource->use_submit = submit;
+        if (use->how & SPYI_USE_WRITES) use->resource->write_submit = submit;
+        if (!SPYI_LIKELY(use->how < SPYI_USE_TEXTURE)) {
+            spyi_texture_note(device, use);
+            continue;
+        }
+        spyi_storage *s = spyi_use_storage(use);
+        if (before.barrier && (use->how & SPYI_USE_COUNTS)) device->counts_epoch = epoch;
+        if (use->how & SPYI_USE_READS)
             spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
-        if (!use->writes) continue;
-        spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
-        s->write_submit = submit;
+        if (use->how & SPYI_USE_WRITES)
+            spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
     }
-    return barrier;
+    before.transition_count = device->transition_count;
+    before.transitions = device->transitions;
+    return before;
 }
 
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
@@ -10506,11 +10681,30 @@ SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status stat
 }
 
 // All that follows must wait for what the kernel may have written where nobody knows.
-SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
-    spyi_barrier_done(device, barrier, status);
+SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked,
+                            spy_status status) {
+    spyi_barrier_done(device, before->barrier, status);
     if (!untracked) return;
     device->barrier_owed = true;
     device->untracked_epoch = device->epoch;
+}
+
+SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count) {
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (uint32_t i = 0; i < count; i++) {
+        uses[i].resource->use_submit = submit;
+        if (uses[i].how & SPYI_USE_WRITES) uses[i].resource->write_submit = submit;
+        if (device->base->recording) uses[i].resource->held_submit = submit;
+    }
+}
+
+SPYI_FN spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses, uint32_t count,
+                                    bool untracked, spyi_text *error) {
+    work->before = spyi_take_uses(device, uses, count, untracked);
+    spy_status status = spyi_record(device->backend, device->gpu, work, error);
+    spyi_uses_done(device, &work->before, untracked, status);
+    if (status != SPY_OK && work->before.transition_count) spyi_textures_failed(uses, count);
+    return status;
 }
 
 // >>data/meet.c ---------------------------------------------------------------------------------------------
@@ -10590,11 +10784,10 @@ static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end,
                                     spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
+    spyi_use use = spyi_use_of(&storage->resource, begin, end, SPYI_USE_WRITES);
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset + begin, image, end - begin);
-    upload.work.barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
-    spyi_barrier_done(device, upload.work.barrier, status);
-    spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
+    spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
+    spyi_note_batch(device, &use, 1); // large ones go in several
     return status;
 }
 
@@ -10602,7 +10795,7 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
                                       spyi_text *error) {
     spy_device *device = t->object.device;
     const spyi_storage *storage = t->storage;
-    uint64_t written = storage->write_submit;
+    uint64_t written = storage->resource.write_submit;
     if (written < device->untracked_submit) written = device->untracked_submit;
     return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
                                      end - begin, written, error);
@@ -10880,7 +11073,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
     spyi_gradients_drop(tensor);
-    if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+    if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
     free((void *)tensor->label);
     tensor->storage = NULL;
     tensor->label = NULL;
@@ -10915,7 +11108,7 @@ SPYI_FN void spyi_tensors_free_all(spy_device *device) {
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
         device->tensors = tensor->next;
-        if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
         free((void *)tensor->label);
         tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
         spyi_free(ctx, tensor, sizeof *tensor);
@@ -10946,7 +11139,7 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
         spyi_text_add(error, "out of host memory");
         return NULL;
     }
-    storage->references = 1;
+    storage->resource.references = 1;
     tensor->storage = storage;
     tensor->type = type;
     tensor->shape = *shape;
@@ -11214,13 +11407,8 @@ static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *er
     spyi_storage *storage = t->storage;
     spyi_fill_work fill = spyi_fill_of(&storage->chunk, storage->offset + t->begin_bytes,
                                        t->end_bytes - t->begin_bytes, pattern);
-    fill.work.barrier =
-        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status = spyi_record(device->backend, device->gpu, &fill.work, error);
-    spyi_barrier_done(device, fill.work.barrier, status);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                  device->backend->open_submit(device->gpu));
-    return status;
+    spyi_use use = spyi_use_of(&storage->resource, t->begin_bytes, t->end_bytes, SPYI_USE_WRITES);
+    return spyi_record_with(device, &fill.work, &use, 1, false, error);
 }
 
 // The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
@@ -11230,13 +11418,10 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     uint64_t begin = t->begin_bytes, end = begin + at + size;
     spyi_copy_work copy = spyi_copy_of(&storage->chunk, storage->offset + begin + at, &storage->chunk,
                                        storage->offset + begin, size);
-    copy.work.barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = spyi_record(device->backend, device->gpu, &copy.work, error);
-    spyi_barrier_done(device, copy.work.barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, storage, begin + at, end, true, submit);
-    spyi_note_use(device, storage, begin, begin + size, false, submit);
-    return status;
+    spyi_use uses[2];
+    uses[0] = spyi_use_of(&storage->resource, begin + at, end, SPYI_USE_WRITES);
+    uses[1] = spyi_use_of(&storage->resource, begin, begin + size, SPYI_USE_READS);
+    return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
 // Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
@@ -11455,9 +11640,10 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
     spy_device *device = to->object.device;
     spyi_storage *out = to->storage, *in = from->storage;
     int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
-                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
+    spyi_use uses[2];
+    uses[0] = spyi_use_of(&out->resource, to->begin_bytes, to->end_bytes, SPYI_USE_WRITES);
+    uses[1] = spyi_use_of(&in->resource, from->begin_bytes, from->end_bytes, SPYI_USE_READS);
+    spyi_before before = spyi_take_uses(device, uses, 2, false);
     spy_status status = SPY_OK;
     for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
         int64_t a = 0, b = 0, step = run;
@@ -11468,7 +11654,7 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
         spyi_copy_work copy =
             spyi_copy_of(&out->chunk, out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
                          in->offset + from->offset_bytes + (uint64_t)(b * size), (uint64_t)(run * size));
-        copy.work.barrier = barrier && done == 0;
+        if (done == 0) copy.work.before = before;
         status = spyi_record(device->backend, device->gpu, &copy.work, error);
         for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
             int64_t n = to->shape.dims[d], at = index[d] + step;
@@ -11476,10 +11662,8 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
             step = at / n;
         }
     }
-    spyi_barrier_done(device, barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
-    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
+    spyi_uses_done(device, &before, false, status);
+    spyi_note_batch(device, uses, 2); // many fill several
     return status;
 }
 
@@ -11571,7 +11755,7 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
         return NULL;
     }
     view->storage = parent->storage;
-    view->storage->references++;
+    view->storage->resource.references++;
     view->type = parent->type;
     view->shape = parent->shape;
     view->strides = parent->strides;
@@ -11920,8 +12104,8 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
-        other->storage->references++;
-        if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        other->storage->resource.references++;
+        spyi_resource_release(device, &tensor->storage->resource);
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
         tensor->serial = ++device->last_tensor_serial;
@@ -12094,7 +12278,7 @@ static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const s
     spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
     if (!grad) return NULL;
     grad->storage = from->storage;
-    grad->storage->references++;
+    grad->storage->resource.references++;
     grad->type = type;
     grad->shape = view->shape;
     grad->strides = view->strides;
@@ -13508,22 +13692,17 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
 static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
                                  uint64_t *width_ns, spyi_text *error) {
     const spy_backend *table = device->backend;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = ticks->storage;
-    use.begin = ticks->begin_bytes;
-    use.end = ticks->end_bytes;
-    use.writes = true;
+    const spyi_storage *storage = ticks->storage;
+    spyi_use use =
+        spyi_use_of(&ticks->storage->resource, ticks->begin_bytes, ticks->end_bytes, SPYI_USE_WRITES);
     spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
     if (status != SPY_OK) return status;
     uint64_t before = spyi_time_ns();
     spyi_time_mark_work mark = spyi_time_mark_of(0);
-    spyi_time_store_work store = spyi_time_store_of(&use.storage->chunk, use.storage->offset + use.begin, 1);
+    spyi_time_store_work store = spyi_time_store_of(&storage->chunk, storage->offset + use.begin, 1);
     status = spyi_record(table, device->gpu, &mark.work, error);
     if (status != SPY_OK) return status;
-    store.work.barrier = spyi_take_uses(device, &use, 1, false);
-    status = spyi_record(table, device->gpu, &store.work, error);
-    spyi_uses_done(device, store.work.barrier, false, status);
+    status = spyi_record_with(device, &store.work, &use, 1, false, error);
     if (status == SPY_OK)
         status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
     *width_ns = spyi_time_ns() - before;
@@ -14138,12 +14317,7 @@ enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRI
 
 SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
     const spyi_print_buffer *p = device->printer;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = p->storage;
-    use.end = p->buffer_bytes;
-    use.reads = true;
-    return use;
+    return spyi_use_of(&p->storage->resource, 0, p->buffer_bytes, SPYI_USE_READS);
 }
 
 // Empty, for the kernels that are recorded from now on.
@@ -14152,12 +14326,9 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
     header[2] = p->capacity;
     spyi_use use = spyi_print_use(device);
-    use.reads = false;
-    use.writes = true;
+    use.how = SPYI_USE_WRITES;
     spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
-    upload.work.barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
-    spyi_uses_done(device, upload.work.barrier, false, status);
+    spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
     p->storage->read_epoch = 0; // those readers have finished
     return status;
 }
@@ -14190,14 +14361,14 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
     if (!p->storage) return status;
-    p->storage->references = 1; // command lists have their own
+    p->storage->resource.references = 1; // command lists have their own
     return spyi_print_reset(device, error);
 }
 
 SPYI_FN void spyi_print_destroy(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (!p) return;
-    if (p->storage && --p->storage->references == 0) spyi_pool_give(device, p->storage);
+    if (p->storage) spyi_resource_release(device, &p->storage->resource);
     spyi_text_free(&p->pending);
     spyi_literals_free(&p->literals);
     spyi_mutex_destroy(&p->lock);
@@ -14250,7 +14421,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     }
     const spyi_storage *storage = p->storage;
     uint32_t header[SPYI_PRINT_HEADER_WORDS];
-    uint64_t after = storage->use_submit;
+    uint64_t after = storage->resource.use_submit;
     spy_status status = device->backend->download(device->gpu, header, &storage->chunk, storage->offset,
                                                   sizeof header, after, error);
     if (status != SPY_OK) return status;
@@ -14305,8 +14476,8 @@ SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
 SPYI_FN void spyi_print_deliver(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
-    if (spyi_print_is_used(p) ? device->base->recording ||
-                                    device->backend->finished_submit(device->gpu) < p->storage->use_submit
+    if (spyi_print_is_used(p) ? device->base->recording || device->backend->finished_submit(device->gpu) <
+                                                               p->storage->resource.use_submit
                               : !p->pending.size)
         return;
     spyi_print_flush(device, "print");
@@ -14401,7 +14572,7 @@ SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spy
     b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
                                 "slangpy bounds", error, &status);
     if (!b->storage) return status;
-    b->storage->references = 1;
+    b->storage->resource.references = 1;
     *address = b->storage->chunk.address + b->storage->offset;
     return spyi_bounds_clear(device, error);
 }
@@ -14560,7 +14731,7 @@ static spy_tensor *spyi_tensor_over(spy_device *device, const char *function, co
         spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
         return NULL;
     }
-    storage->references++;
+    storage->resource.references++;
     tensor->storage = storage;
     tensor->type = type;
     tensor->shape = desc->shape;
@@ -35061,21 +35232,13 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         bool whole = spyi_leaf_is_whole(leaf);
         if (!(leaf->traits & SPYI_TRAIT_TRACKED) && !whole) continue;
         if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
-        spyi_use *use = &uses[count++];
-        use->storage = at->storage;
-        use->begin = at->begin;
-        use->end = at->end;
-        use->reads = whole ? leaf->reads : leaf->in;
-        use->writes = whole ? leaf->writes : leaf->out;
-        use->counts = false;
+        uses[count++] =
+            spyi_use_of(&at->storage->resource, at->begin, at->end,
+                        spyi_how(whole ? leaf->reads : leaf->in, whole ? leaf->writes : leaf->out));
     }
     if (s->launch->leaves_sums) {
-        spyi_use *use = &uses[count++];
-        memset(use, 0, sizeof *use);
-        use->storage = s->launch->sums_storage;
-        use->end = s->launch->sums_bytes;
-        use->reads = s->launch->finishes;
-        use->writes = !s->launch->finishes;
+        uses[count++] = spyi_use_of(&s->launch->sums_storage->resource, 0, s->launch->sums_bytes,
+                                    s->launch->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
     }
     const spyi_feeds *feeds = &variant->feeds;
     *untracked = *untracked || feeds->untracked;
@@ -35083,22 +35246,13 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         const spyi_leaf *leaf = &feeds->items[i].leaf;
         const spy_tensor *t = s->values->items[leaf->value].tensor;
         if (!t) continue;
-        spyi_use *use = &uses[count++];
-        use->storage = t->storage;
-        use->begin = t->begin_bytes;
-        use->end = t->end_bytes;
-        use->reads = leaf->reads;
-        use->writes = leaf->writes;
-        use->counts = false;
+        uses[count++] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes,
+                                    spyi_how(leaf->reads, leaf->writes));
     }
     const spyi_threads *threads = s->values->threads;
     if (threads && threads->counts) {
-        spyi_use *use = &uses[count++];
-        memset(use, 0, sizeof *use);
-        use->storage = threads->counts->storage;
-        use->begin = threads->counts_at;
-        use->end = use->begin + 12;
-        use->reads = use->counts = true;
+        uses[count++] = spyi_use_of(&threads->counts->storage->resource, threads->counts_at,
+                                    threads->counts_at + 12, SPYI_USE_READS | SPYI_USE_COUNTS);
     }
     return count;
 }
@@ -35254,10 +35408,8 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    dispatch.work.barrier = spyi_take_uses(device, uses, use_count, untracked);
+    status = spyi_record_with(device, &dispatch.work, uses, use_count, untracked, error);
     s->plan->last_submit = device->last_submit;
-    status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
-    spyi_uses_done(device, dispatch.work.barrier, untracked, status);
     return status;
 }
 
@@ -35316,7 +35468,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
-    if (s.launch->sums_storage) s.launch->sums_storage->references = 1; // a list may keep it
+    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may keep it
     if (status == SPY_OK && variant && variant->key.bindings &&
         !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
@@ -35331,8 +35483,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         }
         if (!sink) device->stats.calls++;
     }
-    if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
-        spyi_pool_give(device, s.launch->sums_storage);
+    if (s.launch->sums_storage) spyi_resource_release(device, &s.launch->sums_storage->resource);
     s.launch->sums_storage = NULL;
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
@@ -35363,7 +35514,7 @@ typedef struct spyi_again_arg {
     const spyi_type *type; // of a tensor's elements
     uint8_t kind, direction, dtype;
     uint8_t op;      // spyi_again_op
-    bool in, out;    // the leaf's
+    uint8_t how;     // what the call does with its memory: SPYI_USE_*
     uint16_t leaf;   // of the plan
     uint16_t offset; // in the block; SPYI_NOWHERE: the kernel has no use for it
 } spyi_again_arg;
@@ -35399,8 +35550,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, co
     a->direction = v->direction;
     a->dtype = (uint8_t)v->arg->dtype;
     a->op = op;
-    a->in = l->in;
-    a->out = l->out;
+    a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
     a->offset = SPYI_NOWHERE;
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
@@ -35471,12 +35621,7 @@ static void spyi_again_address(const spyi_launch *launch, const spyi_again_arg *
 }
 
 static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_arg *a, spyi_use *use) {
-    use->storage = at->storage;
-    use->begin = at->begin;
-    use->end = at->end;
-    use->reads = a->in;
-    use->writes = a->out;
-    use->counts = false;
+    *use = spyi_use_of(&at->storage->resource, at->begin, at->end, a->how);
 }
 
 // Puts the value of an argument that is no tensor into the block.
@@ -35520,9 +35665,9 @@ static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const sp
 // An output in the same memory as something else must be looked at closely.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (!uses[i].writes) continue;
+        if (!(uses[i].how & SPYI_USE_WRITES)) continue;
         for (uint32_t j = 0; j < count; j++)
-            if (j != i && uses[j].storage == uses[i].storage && uses[j].begin < uses[i].end &&
+            if (j != i && uses[j].resource == uses[i].resource && uses[j].begin < uses[i].end &&
                 uses[i].begin < uses[j].end)
                 return false;
     }
@@ -35547,11 +35692,11 @@ static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uin
                                       spyi_text *error) {
     spy_device *device = plan->function->object.device;
     const spyi_launch *launch = plan->launch;
-    bool barrier = spyi_take_uses(device, uses, use_count, false);
+    spyi_before before = spyi_take_uses(device, uses, use_count, false);
     plan->last_submit = device->last_submit;
     spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
     dispatch.work = spyi_work_of(spyi_work_dispatch());
-    dispatch.work.barrier = barrier;
+    dispatch.work.before = before;
     dispatch.kernel = launch->repeatable->kernel;
     dispatch.block = launch->block;
     dispatch.bindings = NULL;
@@ -35559,7 +35704,7 @@ static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uin
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.indirect = 0;
     spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
-    spyi_barrier_done(device, barrier, status);
+    spyi_barrier_done(device, before.barrier, status);
     if (status == SPY_OK) device->stats.calls++;
     return status;
 }
@@ -36777,7 +36922,7 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
     op->use_count = use_count;
     for (uint32_t i = 0; i < use_count; i++) {
         list->uses[list->use_count++] = uses[i];
-        uses[i].storage->references++;
+        spyi_resource_retain(uses[i].resource);
     }
     if (extra_at) *extra_at = (uint32_t)at;
     if (name) {
@@ -36903,33 +37048,24 @@ static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_li
     spy_device *device = list->sink.object.device;
     spyi_dispatch launch;
     spyi_list_get_dispatch(list, op, &launch);
-    launch.work.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
+    spy_status status = spyi_record_with(device, &launch.work, list->uses + op->first_use, op->use_count,
+                                         op->untracked, error);
     op->plan->last_submit = device->last_submit;
-    spy_status status = spyi_record(device->backend, device->gpu, &launch.work, error);
-    spyi_uses_done(device, launch.work.barrier, op->untracked, status);
     return status;
 }
 
 static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    const spyi_use *to = &list->uses[op->first_use];
-    const spyi_chunk *chunk = &to->storage->chunk;
-    uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
-    bool barrier = spyi_take_uses(device, to, op->use_count, false);
-    spy_status status;
+    const spyi_use *uses = &list->uses[op->first_use];
+    const spyi_storage *to = (const spyi_storage *)(const void *)uses[0].resource;
+    uint64_t offset = to->offset + uses[0].begin, size = uses[0].end - uses[0].begin;
     if (op->repeats) {
-        spyi_fill_work fill = spyi_fill_of(chunk, offset, size, op->pattern);
-        fill.work.barrier = barrier;
-        status = spyi_record(device->backend, device->gpu, &fill.work, error);
-    } else {
-        const spyi_use *from = to + 1;
-        spyi_copy_work copy =
-            spyi_copy_of(chunk, offset, &from->storage->chunk, from->storage->offset + from->begin, size);
-        copy.work.barrier = barrier;
-        status = spyi_record(device->backend, device->gpu, &copy.work, error);
+        spyi_fill_work fill = spyi_fill_of(&to->chunk, offset, size, op->pattern);
+        return spyi_record_with(device, &fill.work, uses, 1, false, error);
     }
-    spyi_uses_done(device, barrier, false, status);
-    return status;
+    const spyi_storage *from = (const spyi_storage *)(const void *)uses[1].resource;
+    spyi_copy_work copy = spyi_copy_of(&to->chunk, offset, &from->chunk, from->offset + uses[1].begin, size);
+    return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
 static spy_status spyi_list_label(spy_device *device, spyi_label kind, const char *name, spyi_text *error) {
@@ -36963,18 +37099,11 @@ static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list
 static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     const spy_tensor *times = list->times;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = times->storage;
-    use.begin = times->begin_bytes;
-    use.end = times->end_bytes;
-    use.writes = true;
+    spyi_use use =
+        spyi_use_of(&times->storage->resource, times->begin_bytes, times->end_bytes, SPYI_USE_WRITES);
     spyi_time_store_work store =
-        spyi_time_store_of(&use.storage->chunk, use.storage->offset + use.begin, list->time_count);
-    store.work.barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = spyi_record(device->backend, device->gpu, &store.work, error);
-    spyi_uses_done(device, store.work.barrier, false, status);
-    return status;
+        spyi_time_store_of(&times->storage->chunk, times->storage->offset + use.begin, list->time_count);
+    return spyi_record_with(device, &store.work, &use, 1, false, error);
 }
 
 // Also what a failure part of the way left open.
@@ -37014,18 +37143,17 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
 
 // >>what all operations use
 
-// Adds bytes to what is known of a storage, which has one entry for reading and one for writing at most.
-static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, bool writes) {
+// Adds a part to what is known of a resource, which has one entry for each way of use at most.
+static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint32_t how) {
     spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
-    while (at < end && (at->storage != use->storage || at->writes != writes)) at++;
+    while (at < end && (at->resource != use->resource || at->how != how)) at++;
     if (at < end) {
         if (use->begin < at->begin) at->begin = use->begin;
         if (use->end > at->end) at->end = use->end;
         return;
     }
     *at = *use;
-    at->writes = writes;
-    at->reads = !writes;
+    at->how = how;
     list->graph_use_count++;
 }
 
@@ -37042,16 +37170,14 @@ static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *err
     }
     list->graph_use_count = 0;
     for (size_t i = 0; i < list->use_count; i++) {
-        if (list->uses[i].reads) spyi_graph_add_use(list, &list->uses[i], false);
-        if (list->uses[i].writes) spyi_graph_add_use(list, &list->uses[i], true);
+        if (list->uses[i].how & SPYI_USE_READS) spyi_graph_add_use(list, &list->uses[i], SPYI_USE_READS);
+        if (list->uses[i].how & SPYI_USE_WRITES) spyi_graph_add_use(list, &list->uses[i], SPYI_USE_WRITES);
     }
     if (list->times) {
-        spyi_use use;
-        memset(&use, 0, sizeof use);
-        use.storage = list->times->storage;
-        use.begin = list->times->begin_bytes;
-        use.end = list->times->end_bytes;
-        spyi_graph_add_use(list, &use, true);
+        const spy_tensor *times = list->times;
+        spyi_use use =
+            spyi_use_of(&times->storage->resource, times->begin_bytes, times->end_bytes, SPYI_USE_WRITES);
+        spyi_graph_add_use(list, &use, SPYI_USE_WRITES);
     }
     list->graph_untracked = false;
     for (size_t i = 0; i < list->op_count; i++)
@@ -37104,9 +37230,10 @@ static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
-    bool barrier = spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
+    spyi_before before =
+        spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
     spy_status status = device->backend->graph_launch(device->gpu, list->graph, error);
-    spyi_uses_done(device, barrier, list->graph_untracked, status);
+    spyi_uses_done(device, &before, list->graph_untracked, status);
     return status;
 }
 
@@ -37183,8 +37310,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
     for (size_t i = 0; i < list->op_count; i++)
         if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
-    for (size_t i = 0; i < list->use_count; i++)
-        if (--list->uses[i].storage->references == 0) spyi_pool_give(device, list->uses[i].storage);
+    for (size_t i = 0; i < list->use_count; i++) spyi_resource_release(device, list->uses[i].resource);
     if (list->times) {
         spyi_tensor_unlink(list->times);
         spyi_tensor_free(list->times);
@@ -37384,15 +37510,8 @@ static spy_status spyi_list_check_tensor(const spy_command_list *list, const cha
     return SPY_OK;
 }
 
-static spyi_use spyi_use_of(const spy_tensor *tensor, bool writes) {
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = tensor->storage;
-    use.begin = tensor->begin_bytes;
-    use.end = tensor->end_bytes;
-    use.reads = !writes;
-    use.writes = writes;
-    return use;
+static spyi_use spyi_list_use(const spy_tensor *tensor, uint32_t how) {
+    return spyi_use_of(&tensor->storage->resource, tensor->begin_bytes, tensor->end_bytes, how);
 }
 
 // `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
@@ -37402,8 +37521,8 @@ static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kin
     spyi_use uses[2];
     spyi_list_op *op;
     uint32_t count = 0;
-    uses[count++] = spyi_use_of(to, true);
-    if (from) uses[count++] = spyi_use_of(from, false);
+    uses[count++] = spyi_list_use(to, SPYI_USE_WRITES);
+    if (from) uses[count++] = spyi_list_use(from, SPYI_USE_READS);
     spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
     if (status != SPY_OK) return status;
     op->repeats = from == NULL;

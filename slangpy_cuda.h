@@ -1828,7 +1828,8 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
     const char *begin, *at = spyi_find_kernel(body, desc->entry, &begin);
     if (at == NULL) return false;
     spyi_add_functions(body, begin, out);
-    spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", spyi_interface_threads(&desc->interface), name);
+    spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", spyi_interface_threads(&desc->interface),
+                  name);
     spyi_add_functions(at, at + strlen(at), out);
     return true;
 }
@@ -2886,8 +2887,8 @@ static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_ker
     (void)snprintf(kernel->label, sizeof kernel->label, "%s",
                    desc->label != NULL ? desc->label : desc->entry);
     if (kernel->base.uniform_count > 0) {
-        kernel->places =
-            (spyi_parameter_place *)spyi_allocate(gpu->base.ctx, kernel->base.uniform_count * sizeof *kernel->places);
+        kernel->places = (spyi_parameter_place *)spyi_allocate(gpu->base.ctx, kernel->base.uniform_count *
+                                                                                  sizeof *kernel->places);
         if (kernel->places == NULL) {
             spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
             return NULL;
@@ -3414,7 +3415,7 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
     spyi_cu_kernel_params params;
     spyi_cuda_own own;
     char *unused;
-    spy_status status = spyi_cuda_graph_room(gpu, dispatch->work.barrier, error);
+    spy_status status = spyi_cuda_graph_room(gpu, dispatch->work.before.barrier, error);
     if (status != SPY_OK) return status;
     if (!spyi_cuda_graph_grow(gpu, &nodes, &graph->capacity, graph->count, sizeof *graph->nodes)) {
         spyi_text_add(error, "no host memory for a graph");
@@ -3618,7 +3619,7 @@ SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_work *work, spyi_te
     spyi_cu_pointer there = copy->to->address + copy->to_offset,
                     here = copy->from->address + copy->from_offset;
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_copy(gpu, there, here, copy->size, work->barrier, error);
+        status = spyi_cuda_graph_copy(gpu, there, here, copy->size, work->before.barrier, error);
     } else if (status == SPY_OK) {
         status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)copy->size, gpu->stream),
                                  "cuMemcpyAsync", error);
@@ -3635,7 +3636,7 @@ SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_work *work, spyi_te
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_fill(gpu, at, fill->size, fill->pattern, work->barrier, error);
+        status = spyi_cuda_graph_fill(gpu, at, fill->size, fill->pattern, work->before.barrier, error);
     } else if (status == SPY_OK) {
         status = spyi_cuda_moved(
             gpu, gpu->cu.MemsetD32Async(at, fill->pattern, (size_t)(fill->size / 4), gpu->stream),

@@ -1277,8 +1277,8 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
                                                                               "vkSetDebugUtilsObjectNameEXT");
     instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
         instance->handle, "vkCmdBeginDebugUtilsLabelEXT");
-    instance->end_label = (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle,
-                                                                             "vkCmdEndDebugUtilsLabelEXT");
+    instance->end_label =
+        (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle, "vkCmdEndDebugUtilsLabelEXT");
     instance->insert_label = (PFN_vkCmdInsertDebugUtilsLabelEXT)instance->get_proc(
         instance->handle, "vkCmdInsertDebugUtilsLabelEXT");
     if (debug_utils) {
@@ -2660,7 +2660,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (work->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -2713,7 +2713,8 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
 SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
     const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
     return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, copy->to->handle, copy->to_offset,
-                               copy->from->handle, copy->from_offset, copy->size, work->barrier, error);
+                               copy->from->handle, copy->from_offset, copy->size, work->before.barrier,
+                               error);
 }
 
 SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
@@ -2721,7 +2722,7 @@ SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text
     const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (work->barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
                             fill->pattern);
     return spyi_vk_recorded(gpu, false, error);
@@ -2879,7 +2880,7 @@ SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_work *work, spy
     const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (work->barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, store->count, (VkBuffer)store->to->handle,
                                       store->offset, sizeof(uint64_t),
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
@@ -3318,7 +3319,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
     const spyi_chunk *to = upload->to;
     const void *data = upload->data;
     const uint64_t offset = upload->offset, size = upload->size;
-    const bool barrier = work->barrier;
+    const bool barrier = work->before.barrier;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.

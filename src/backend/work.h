@@ -25,28 +25,46 @@ typedef struct spyi_work_kind {
     const char *name;
 } spyi_work_kind;
 
-// Part of a texture changes from how it was used last to how the work uses it.
+// How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are
+// set besides.
+enum {
+    SPYI_USE_READS = 1,
+    SPYI_USE_WRITES = 2,
+    SPYI_USE_COUNTS = 4,  // group counts of an indirect dispatch
+    SPYI_USE_TEXTURE = 8, // from here on
+    SPYI_USE_SAMPLED = 8,
+    SPYI_USE_STORED = 16, // loads and stores by coordinates
+    SPYI_USE_ATTACHMENT = 32,
+    SPYI_USE_COPIED = 64
+};
+
+// Layers of a texture's level change from how they were used last to how the work uses them.
 typedef struct spyi_transition {
-    uint64_t handle; // VkImage
-    uint32_t first_level, level_count, first_layer, layer_count;
-    uint8_t from, to; // uses; from 0: what is there is of no use
+    uint64_t texture; // its handle: VkImage
+    uint32_t level, first_layer, layer_count;
+    uint32_t from, to; // SPYI_USE_*; from 0: what is there is of no use
 } spyi_transition;
 
-// Every piece of work begins with this. Before the work come: nothing; or a barrier, so that it sees all earlier work
-// finished; or transitions, with or without such a barrier. Work on buffers alone has no transitions.
+// What must come before work: nothing; or a barrier, so that it sees all earlier work finished; or transitions, with or
+// without such a barrier. Work on buffers alone has no transitions.
+typedef struct spyi_before {
+    uint32_t transition_count;
+    bool barrier;
+    const spyi_transition *transitions; // read when transition_count > 0
+} spyi_before;
+
+// Every piece of work begins with this.
 struct spyi_work {
     const spyi_work_kind *kind;
-    bool barrier;
-    uint32_t transition_count;
-    const spyi_transition *transitions; // read when transition_count > 0
+    spyi_before before;
 };
 
 static inline spyi_work spyi_work_of(const spyi_work_kind *kind) {
     spyi_work work;
     work.kind = kind;
-    work.barrier = false;
-    work.transition_count = 0;
-    work.transitions = NULL;
+    work.before.transition_count = 0;
+    work.before.barrier = false;
+    work.before.transitions = NULL;
     return work;
 }
 

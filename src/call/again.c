@@ -10,7 +10,7 @@ typedef struct spyi_again_arg {
     const spyi_type *type; // of a tensor's elements
     uint8_t kind, direction, dtype;
     uint8_t op;      // spyi_again_op
-    bool in, out;    // the leaf's
+    uint8_t how;     // what the call does with its memory: SPYI_USE_*
     uint16_t leaf;   // of the plan
     uint16_t offset; // in the block; SPYI_NOWHERE: the kernel has no use for it
 } spyi_again_arg;
@@ -46,8 +46,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, co
     a->direction = v->direction;
     a->dtype = (uint8_t)v->arg->dtype;
     a->op = op;
-    a->in = l->in;
-    a->out = l->out;
+    a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
     a->offset = SPYI_NOWHERE;
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
@@ -118,12 +117,7 @@ static void spyi_again_address(const spyi_launch *launch, const spyi_again_arg *
 }
 
 static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_arg *a, spyi_use *use) {
-    use->storage = at->storage;
-    use->begin = at->begin;
-    use->end = at->end;
-    use->reads = a->in;
-    use->writes = a->out;
-    use->counts = false;
+    *use = spyi_use_of(&at->storage->resource, at->begin, at->end, a->how);
 }
 
 // Puts the value of an argument that is no tensor into the block.
@@ -167,9 +161,9 @@ static bool spyi_again_take(const spyi_plan *plan, spyi_launch *launch, const sp
 // An output in the same memory as something else must be looked at closely.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (!uses[i].writes) continue;
+        if (!(uses[i].how & SPYI_USE_WRITES)) continue;
         for (uint32_t j = 0; j < count; j++)
-            if (j != i && uses[j].storage == uses[i].storage && uses[j].begin < uses[i].end &&
+            if (j != i && uses[j].resource == uses[i].resource && uses[j].begin < uses[i].end &&
                 uses[i].begin < uses[j].end)
                 return false;
     }
@@ -194,11 +188,11 @@ static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uin
                                       spyi_text *error) {
     spy_device *device = plan->function->object.device;
     const spyi_launch *launch = plan->launch;
-    bool barrier = spyi_take_uses(device, uses, use_count, false);
+    spyi_before before = spyi_take_uses(device, uses, use_count, false);
     plan->last_submit = device->last_submit;
     spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
     dispatch.work = spyi_work_of(spyi_work_dispatch());
-    dispatch.work.barrier = barrier;
+    dispatch.work.before = before;
     dispatch.kernel = launch->repeatable->kernel;
     dispatch.block = launch->block;
     dispatch.bindings = NULL;
@@ -206,7 +200,7 @@ static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uin
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.indirect = 0;
     spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
-    spyi_barrier_done(device, barrier, status);
+    spyi_barrier_done(device, before.barrier, status);
     if (status == SPY_OK) device->stats.calls++;
     return status;
 }

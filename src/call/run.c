@@ -58,10 +58,8 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    dispatch.work.barrier = spyi_take_uses(device, uses, use_count, untracked);
+    status = spyi_record_with(device, &dispatch.work, uses, use_count, untracked, error);
     s->plan->last_submit = device->last_submit;
-    status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
-    spyi_uses_done(device, dispatch.work.barrier, untracked, status);
     return status;
 }
 
@@ -120,7 +118,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
-    if (s.launch->sums_storage) s.launch->sums_storage->references = 1; // a list may keep it
+    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may keep it
     if (status == SPY_OK && variant && variant->key.bindings &&
         !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
@@ -135,8 +133,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         }
         if (!sink) device->stats.calls++;
     }
-    if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
-        spyi_pool_give(device, s.launch->sums_storage);
+    if (s.launch->sums_storage) spyi_resource_release(device, &s.launch->sums_storage->resource);
     s.launch->sums_storage = NULL;
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)

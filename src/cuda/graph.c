@@ -193,7 +193,7 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
     spyi_cu_kernel_params params;
     spyi_cuda_own own;
     char *unused;
-    spy_status status = spyi_cuda_graph_room(gpu, dispatch->work.barrier, error);
+    spy_status status = spyi_cuda_graph_room(gpu, dispatch->work.before.barrier, error);
     if (status != SPY_OK) return status;
     if (!spyi_cuda_graph_grow(gpu, &nodes, &graph->capacity, graph->count, sizeof *graph->nodes)) {
         spyi_text_add(error, "no host memory for a graph");

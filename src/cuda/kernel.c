@@ -97,8 +97,8 @@ static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_ker
     (void)snprintf(kernel->label, sizeof kernel->label, "%s",
                    desc->label != NULL ? desc->label : desc->entry);
     if (kernel->base.uniform_count > 0) {
-        kernel->places =
-            (spyi_parameter_place *)spyi_allocate(gpu->base.ctx, kernel->base.uniform_count * sizeof *kernel->places);
+        kernel->places = (spyi_parameter_place *)spyi_allocate(gpu->base.ctx, kernel->base.uniform_count *
+                                                                                  sizeof *kernel->places);
         if (kernel->places == NULL) {
             spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
             return NULL;

@@ -64,7 +64,7 @@ SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_work *work, spyi_te
     spyi_cu_pointer there = copy->to->address + copy->to_offset,
                     here = copy->from->address + copy->from_offset;
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_copy(gpu, there, here, copy->size, work->barrier, error);
+        status = spyi_cuda_graph_copy(gpu, there, here, copy->size, work->before.barrier, error);
     } else if (status == SPY_OK) {
         status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)copy->size, gpu->stream),
                                  "cuMemcpyAsync", error);
@@ -81,7 +81,7 @@ SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_work *work, spyi_te
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_fill(gpu, at, fill->size, fill->pattern, work->barrier, error);
+        status = spyi_cuda_graph_fill(gpu, at, fill->size, fill->pattern, work->before.barrier, error);
     } else if (status == SPY_OK) {
         status = spyi_cuda_moved(
             gpu, gpu->cu.MemsetD32Async(at, fill->pattern, (size_t)(fill->size / 4), gpu->stream),

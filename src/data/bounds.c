@@ -44,7 +44,7 @@ SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spy
     b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
                                 "slangpy bounds", error, &status);
     if (!b->storage) return status;
-    b->storage->references = 1;
+    b->storage->resource.references = 1;
     *address = b->storage->chunk.address + b->storage->offset;
     return spyi_bounds_clear(device, error);
 }

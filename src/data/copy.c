@@ -23,13 +23,8 @@ static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *er
     spyi_storage *storage = t->storage;
     spyi_fill_work fill = spyi_fill_of(&storage->chunk, storage->offset + t->begin_bytes,
                                        t->end_bytes - t->begin_bytes, pattern);
-    fill.work.barrier =
-        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status = spyi_record(device->backend, device->gpu, &fill.work, error);
-    spyi_barrier_done(device, fill.work.barrier, status);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                  device->backend->open_submit(device->gpu));
-    return status;
+    spyi_use use = spyi_use_of(&storage->resource, t->begin_bytes, t->end_bytes, SPYI_USE_WRITES);
+    return spyi_record_with(device, &fill.work, &use, 1, false, error);
 }
 
 // The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
@@ -39,13 +34,10 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     uint64_t begin = t->begin_bytes, end = begin + at + size;
     spyi_copy_work copy = spyi_copy_of(&storage->chunk, storage->offset + begin + at, &storage->chunk,
                                        storage->offset + begin, size);
-    copy.work.barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = spyi_record(device->backend, device->gpu, &copy.work, error);
-    spyi_barrier_done(device, copy.work.barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, storage, begin + at, end, true, submit);
-    spyi_note_use(device, storage, begin, begin + size, false, submit);
-    return status;
+    spyi_use uses[2];
+    uses[0] = spyi_use_of(&storage->resource, begin + at, end, SPYI_USE_WRITES);
+    uses[1] = spyi_use_of(&storage->resource, begin, begin + size, SPYI_USE_READS);
+    return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
 // Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
@@ -264,9 +256,10 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
     spy_device *device = to->object.device;
     spyi_storage *out = to->storage, *in = from->storage;
     int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
-                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
+    spyi_use uses[2];
+    uses[0] = spyi_use_of(&out->resource, to->begin_bytes, to->end_bytes, SPYI_USE_WRITES);
+    uses[1] = spyi_use_of(&in->resource, from->begin_bytes, from->end_bytes, SPYI_USE_READS);
+    spyi_before before = spyi_take_uses(device, uses, 2, false);
     spy_status status = SPY_OK;
     for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
         int64_t a = 0, b = 0, step = run;
@@ -277,7 +270,7 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
         spyi_copy_work copy =
             spyi_copy_of(&out->chunk, out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
                          in->offset + from->offset_bytes + (uint64_t)(b * size), (uint64_t)(run * size));
-        copy.work.barrier = barrier && done == 0;
+        if (done == 0) copy.work.before = before;
         status = spyi_record(device->backend, device->gpu, &copy.work, error);
         for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
             int64_t n = to->shape.dims[d], at = index[d] + step;
@@ -285,10 +278,8 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
             step = at / n;
         }
     }
-    spyi_barrier_done(device, barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
-    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
+    spyi_uses_done(device, &before, false, status);
+    spyi_note_batch(device, uses, 2); // many fill several
     return status;
 }
 

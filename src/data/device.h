@@ -28,12 +28,14 @@ struct spy_device {
     spyi_types *types;
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
     spyi_pool pool;
-    spyi_storage *readback;             // results to host memory of the running call
-    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
-    struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
-    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
-    bool barrier_owed;                  // an operation that should have brought one failed
-    uint64_t epoch;                     // of hazards, from 1
+    spyi_storage *readback;            // results to host memory of the running call
+    uint64_t readback_submit;          // batch of a call that was left before they came; 0: none
+    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    bool barrier_owed;                 // an operation that should have brought one failed
+    uint64_t epoch;                    // of hazards, from 1
+    spyi_transition *transitions;      // before the last work, `transition_count` of them
+    uint32_t transition_count, transition_capacity;
     uint64_t last_submit;               // batch of the last work whose uses were noted
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
     uint64_t untracked_submit;          // its batch: what is read back waits for it

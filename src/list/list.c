@@ -62,8 +62,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
     for (size_t i = 0; i < list->op_count; i++)
         if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
-    for (size_t i = 0; i < list->use_count; i++)
-        if (--list->uses[i].storage->references == 0) spyi_pool_give(device, list->uses[i].storage);
+    for (size_t i = 0; i < list->use_count; i++) spyi_resource_release(device, list->uses[i].resource);
     if (list->times) {
         spyi_tensor_unlink(list->times);
         spyi_tensor_free(list->times);

@@ -45,7 +45,7 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
     op->use_count = use_count;
     for (uint32_t i = 0; i < use_count; i++) {
         list->uses[list->use_count++] = uses[i];
-        uses[i].storage->references++;
+        spyi_resource_retain(uses[i].resource);
     }
     if (extra_at) *extra_at = (uint32_t)at;
     if (name) {

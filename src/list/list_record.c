@@ -58,15 +58,8 @@ static spy_status spyi_list_check_tensor(const spy_command_list *list, const cha
     return SPY_OK;
 }
 
-static spyi_use spyi_use_of(const spy_tensor *tensor, bool writes) {
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = tensor->storage;
-    use.begin = tensor->begin_bytes;
-    use.end = tensor->end_bytes;
-    use.reads = !writes;
-    use.writes = writes;
-    return use;
+static spyi_use spyi_list_use(const spy_tensor *tensor, uint32_t how) {
+    return spyi_use_of(&tensor->storage->resource, tensor->begin_bytes, tensor->end_bytes, how);
 }
 
 // `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
@@ -76,8 +69,8 @@ static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kin
     spyi_use uses[2];
     spyi_list_op *op;
     uint32_t count = 0;
-    uses[count++] = spyi_use_of(to, true);
-    if (from) uses[count++] = spyi_use_of(from, false);
+    uses[count++] = spyi_list_use(to, SPYI_USE_WRITES);
+    if (from) uses[count++] = spyi_list_use(from, SPYI_USE_READS);
     spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
     if (status != SPY_OK) return status;
     op->repeats = from == NULL;

@@ -19,33 +19,24 @@ static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_li
     spy_device *device = list->sink.object.device;
     spyi_dispatch launch;
     spyi_list_get_dispatch(list, op, &launch);
-    launch.work.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
+    spy_status status = spyi_record_with(device, &launch.work, list->uses + op->first_use, op->use_count,
+                                         op->untracked, error);
     op->plan->last_submit = device->last_submit;
-    spy_status status = spyi_record(device->backend, device->gpu, &launch.work, error);
-    spyi_uses_done(device, launch.work.barrier, op->untracked, status);
     return status;
 }
 
 static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    const spyi_use *to = &list->uses[op->first_use];
-    const spyi_chunk *chunk = &to->storage->chunk;
-    uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
-    bool barrier = spyi_take_uses(device, to, op->use_count, false);
-    spy_status status;
+    const spyi_use *uses = &list->uses[op->first_use];
+    const spyi_storage *to = (const spyi_storage *)(const void *)uses[0].resource;
+    uint64_t offset = to->offset + uses[0].begin, size = uses[0].end - uses[0].begin;
     if (op->repeats) {
-        spyi_fill_work fill = spyi_fill_of(chunk, offset, size, op->pattern);
-        fill.work.barrier = barrier;
-        status = spyi_record(device->backend, device->gpu, &fill.work, error);
-    } else {
-        const spyi_use *from = to + 1;
-        spyi_copy_work copy =
-            spyi_copy_of(chunk, offset, &from->storage->chunk, from->storage->offset + from->begin, size);
-        copy.work.barrier = barrier;
-        status = spyi_record(device->backend, device->gpu, &copy.work, error);
+        spyi_fill_work fill = spyi_fill_of(&to->chunk, offset, size, op->pattern);
+        return spyi_record_with(device, &fill.work, uses, 1, false, error);
     }
-    spyi_uses_done(device, barrier, false, status);
-    return status;
+    const spyi_storage *from = (const spyi_storage *)(const void *)uses[1].resource;
+    spyi_copy_work copy = spyi_copy_of(&to->chunk, offset, &from->chunk, from->offset + uses[1].begin, size);
+    return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
 static spy_status spyi_list_label(spy_device *device, spyi_label kind, const char *name, spyi_text *error) {
@@ -79,18 +70,11 @@ static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list
 static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     const spy_tensor *times = list->times;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = times->storage;
-    use.begin = times->begin_bytes;
-    use.end = times->end_bytes;
-    use.writes = true;
+    spyi_use use =
+        spyi_use_of(&times->storage->resource, times->begin_bytes, times->end_bytes, SPYI_USE_WRITES);
     spyi_time_store_work store =
-        spyi_time_store_of(&use.storage->chunk, use.storage->offset + use.begin, list->time_count);
-    store.work.barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = spyi_record(device->backend, device->gpu, &store.work, error);
-    spyi_uses_done(device, store.work.barrier, false, status);
-    return status;
+        spyi_time_store_of(&times->storage->chunk, times->storage->offset + use.begin, list->time_count);
+    return spyi_record_with(device, &store.work, &use, 1, false, error);
 }
 
 // Also what a failure part of the way left open.

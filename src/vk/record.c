@@ -191,7 +191,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (work->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -244,7 +244,8 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
 SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
     const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
     return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, copy->to->handle, copy->to_offset,
-                               copy->from->handle, copy->from_offset, copy->size, work->barrier, error);
+                               copy->from->handle, copy->from_offset, copy->size, work->before.barrier,
+                               error);
 }
 
 SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
@@ -252,7 +253,7 @@ SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text
     const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (work->barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
                             fill->pattern);
     return spyi_vk_recorded(gpu, false, error);

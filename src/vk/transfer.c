@@ -121,7 +121,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
     const spyi_chunk *to = upload->to;
     const void *data = upload->data;
     const uint64_t offset = upload->offset, size = upload->size;
-    const bool barrier = work->barrier;
+    const bool barrier = work->before.barrier;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.

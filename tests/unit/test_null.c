@@ -79,7 +79,7 @@ static spy_status test_dispatch(test_gpu *t, spyi_kernel *k, const void *block, 
     d.bindings = bindings;
     d.groups[0] = groups;
     d.groups[1] = d.groups[2] = 1;
-    d.work.barrier = barrier;
+    d.work.before.barrier = barrier;
     return spyi_record(t->b, t->gpu, &d.work, &t->error);
 }
 
@@ -520,7 +520,7 @@ static void test_indirect(void **state) {
     d.indirect_offset = 8;
     assert_int_equal(work_upload(t.b, t.gpu, &c, 8, groups, sizeof groups, false, &t.error), SPY_OK);
     assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_ERROR_INTERNAL); // no barrier after the upload
-    d.work.barrier = true;
+    d.work.before.barrier = true;
     assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_OK);
     assert_int_equal(work_fill(t.b, t.gpu, &c, 16, 4, 0, false, &t.error), SPY_ERROR_INTERNAL); // still to be read
     assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);

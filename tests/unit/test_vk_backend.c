@@ -161,7 +161,7 @@ static void test_run(test_gpu *t, spyi_kernel *kernel, const void *block, const 
     d.bindings = bindings;
     d.groups[0] = (n + 63) / 64;
     d.groups[1] = d.groups[2] = 1;
-    d.work.barrier = barrier;
+    d.work.before.barrier = barrier;
     test_ok(t, spyi_record(backend, t->gpu, &d.work, &t->error));
 }
 
@@ -631,7 +631,7 @@ static void test_indirect(void **state) {
     d.block = &block;
     d.indirect = counts.handle;
     d.indirect_offset = 128;
-    d.work.barrier = true;
+    d.work.before.barrier = true;
     for (round = 0; round < 5; round++) {
         uint32_t want = 0; // groups
         test_ok(&t, work_fill(backend, t.gpu, &b, 0, ALL * 4, 0x7f7f7f7fu, true, &t.error));

@@ -5,21 +5,21 @@
 static inline spy_status work_copy(const spy_backend *b, spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
                                    uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error) {
     spyi_copy_work w = spyi_copy_of(to, to_offset, from, from_offset, size);
-    w.work.barrier = barrier;
+    w.work.before.barrier = barrier;
     return spyi_record(b, gpu, &w.work, error);
 }
 
 static inline spy_status work_fill(const spy_backend *b, spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
                                    bool barrier, spyi_text *error) {
     spyi_fill_work w = spyi_fill_of(to, offset, size, pattern);
-    w.work.barrier = barrier;
+    w.work.before.barrier = barrier;
     return spyi_record(b, gpu, &w.work, error);
 }
 
 static inline spy_status work_upload(const spy_backend *b, spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
                                      bool barrier, spyi_text *error) {
     spyi_upload_work w = spyi_upload_of(to, offset, data, size);
-    w.work.barrier = barrier;
+    w.work.before.barrier = barrier;
     return spyi_record(b, gpu, &w.work, error);
 }
 
@@ -36,7 +36,7 @@ static inline spy_status work_time_mark(const spy_backend *b, spyi_gpu *gpu, uin
 static inline spy_status work_time_store(const spy_backend *b, spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
                                          spyi_text *error) {
     spyi_time_store_work w = spyi_time_store_of(to, offset, count);
-    w.work.barrier = barrier;
+    w.work.before.barrier = barrier;
     return spyi_record(b, gpu, &w.work, error);
 }
 

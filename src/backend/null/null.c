@@ -542,7 +542,7 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_
     uniform_size = k->base.uniform_count * sizeof(spyi_uniform);
     for (i = 0; i < k->base.uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->barrier,
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->before.barrier,
                           block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
@@ -600,7 +600,7 @@ static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text
     if (!from_memory) return SPY_ERROR_INTERNAL;
     if (spyi_null_overlap(c->to->handle, c->to_offset, c->size, c->from->handle, c->from_offset, c->size))
         return spyi_null_broken(n, error, "copy: the two ranges overlap");
-    op = spyi_null_new_op(n, SPYI_NULL_COPY, work->barrier, 0, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_COPY, work->before.barrier, 0, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->to = c->to->handle;
     op->to_offset = c->to_offset;
@@ -625,7 +625,7 @@ static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text
                                 (unsigned long long)f->offset, (unsigned long long)f->size, alignment);
     memory = spyi_null_range(n, "fill", f->to->handle, f->offset, f->size, error);
     if (!memory) return SPY_ERROR_INTERNAL;
-    op = spyi_null_new_op(n, SPYI_NULL_FILL, work->barrier, 0, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_FILL, work->before.barrier, 0, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->to = f->to->handle;
     op->to_offset = f->offset;
@@ -657,7 +657,7 @@ static spy_status spyi_null_write(spyi_gpu *gpu, const spyi_chunk *to, uint64_t 
 
 static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
     const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
-    return spyi_null_write(gpu, u->to, u->offset, u->data, u->size, work->barrier, error);
+    return spyi_null_write(gpu, u->to, u->offset, u->data, u->size, work->before.barrier, error);
 }
 
 // >>submits
@@ -773,7 +773,7 @@ static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_work *work, spy
     if (s->count == 0 || s->count > SPYI_TIME_SLOTS || s->offset % sizeof *n->marks)
         return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", s->count,
                                 (unsigned long long)s->offset);
-    return spyi_null_write(gpu, s->to, s->offset, n->marks, s->count * sizeof *n->marks, work->barrier,
+    return spyi_null_write(gpu, s->to, s->offset, n->marks, s->count * sizeof *n->marks, work->before.barrier,
                            error);
 }
 
