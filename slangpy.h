@@ -6670,6 +6670,9 @@ typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
 typedef struct spyi_work_kind {
     uint32_t number; // spyi_work_number
     const char *name;
+    // Copies the work and all that it points to, but for chunks and kernels, into `bytes`, 16-byte aligned, and returns how
+    // many bytes that takes. `bytes` NULL: only that. The function NULL: the work cannot be kept, in a command list for one.
+    size_t (*keep)(const spyi_work *work, void *bytes);
 } spyi_work_kind;
 
 // How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are
@@ -6944,42 +6947,114 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
 
 // >>backend/work.c ------------------------------------------------------------------------------------------
 
-// The kinds of work that the library has.
+// The kinds of work that the library has, and how they are kept.
+
+// Work that points to nothing of its own.
+static size_t spyi_keep_plain(const spyi_work *work, size_t size, void *bytes) {
+    if (bytes) memcpy(bytes, work, size);
+    return size;
+}
+
+// Copies `size` bytes to where `used` says, behind which they stand from then on. Returns where; NULL: only counts.
+static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t *used) {
+    size_t at = spyi_align(*used, 16);
+    void *place = bytes ? (char *)bytes + at : NULL;
+    if (place && size) memcpy(place, data, size);
+    *used = at + size;
+    return place;
+}
+
+// >>dispatch
+
+// The uniform buffers' bytes stand one behind the other, each 16-byte aligned.
+static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
+    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
+    spyi_dispatch *kept = (spyi_dispatch *)bytes;
+    size_t used = spyi_keep_plain(work, sizeof *d, bytes);
+    const void *block = spyi_keep_bytes(d->block, kernel->block_size, bytes, &used);
+    const void *bindings =
+        spyi_keep_bytes(d->bindings, kernel->binding_count * sizeof *d->bindings, bytes, &used);
+    spyi_uniform *uniforms = (spyi_uniform *)spyi_keep_bytes(
+        d->uniforms, kernel->uniform_count * sizeof *d->uniforms, bytes, &used);
+    for (uint32_t i = 0; i < kernel->uniform_count; i++) {
+        const void *data = spyi_keep_bytes(d->uniforms[i].data, d->uniforms[i].size, bytes, &used);
+        if (uniforms) uniforms[i].data = data;
+    }
+    if (kept) {
+        kept->block = block;
+        kept->bindings = (const spyi_binding *)bindings;
+        kept->uniforms = uniforms;
+    }
+    return used;
+}
 
 SPYI_FN const spyi_work_kind *spyi_work_dispatch(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch" };
+    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch", spyi_keep_dispatch };
     return &kind;
+}
+
+// >>transfers
+
+static size_t spyi_keep_copy(const spyi_work *work, void *bytes) {
+    return spyi_keep_plain(work, sizeof(spyi_copy_work), bytes);
 }
 
 SPYI_FN const spyi_work_kind *spyi_work_copy(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy" };
+    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy", spyi_keep_copy };
     return &kind;
+}
+
+static size_t spyi_keep_fill(const spyi_work *work, void *bytes) {
+    return spyi_keep_plain(work, sizeof(spyi_fill_work), bytes);
 }
 
 SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill" };
+    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill", spyi_keep_fill };
     return &kind;
 }
 
+// Host data are of one moment: a list copies from device memory.
 SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload" };
+    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL };
     return &kind;
+}
+
+// >>labels and timestamps
+
+static size_t spyi_keep_label(const spyi_work *work, void *bytes) {
+    const spyi_label_work *label = (const spyi_label_work *)(const void *)work;
+    size_t used = spyi_keep_plain(work, sizeof *label, bytes);
+    if (!label->name) return used;
+    const void *name = spyi_keep_bytes(label->name, strlen(label->name) + 1, bytes, &used);
+    if (bytes) ((spyi_label_work *)bytes)->name = (const char *)name;
+    return used;
 }
 
 SPYI_FN const spyi_work_kind *spyi_work_label(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label" };
+    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label", spyi_keep_label };
     return &kind;
+}
+
+static size_t spyi_keep_time_mark(const spyi_work *work, void *bytes) {
+    return spyi_keep_plain(work, sizeof(spyi_time_mark_work), bytes);
 }
 
 SPYI_FN const spyi_work_kind *spyi_work_time_mark(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp" };
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp", spyi_keep_time_mark };
     return &kind;
 }
 
+static size_t spyi_keep_time_store(const spyi_work *work, void *bytes) {
+    return spyi_keep_plain(work, sizeof(spyi_time_store_work), bytes);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_time_store(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps" };
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps", spyi_keep_time_store };
     return &kind;
 }
+
+// >>what a backend does not have
 
 SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, const spyi_work *work,
                                          spyi_text *error) {
@@ -33879,9 +33954,9 @@ typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
                              spyi_text *error); // an error: nothing more can be recorded
     spy_status (*begin_call)(spyi_sink *sink, spyi_text *error);
-    spy_status (*append_dispatch)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
-                                  const spyi_dispatch *dispatch, const spyi_use *uses, uint32_t use_count,
-                                  bool untracked, spyi_text *error);
+    spy_status (*append_work)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                              const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
+                              spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
 } spyi_sink_table;
 
@@ -35402,8 +35477,8 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     use_count = spyi_collect_uses(s, variant, uses, &untracked);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
-        return s->sink->table->append_dispatch(s->sink, s->plan, variant, &dispatch, uses, use_count,
-                                               untracked, error);
+        return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
+                                           untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
@@ -36793,26 +36868,27 @@ void spy_release_resolution(spy_resolution *resolution) {
 
 // >>list/list.h ---------------------------------------------------------------------------------------------
 
-// A command list inside: operations with all that repeating them takes, packed into three arrays.
+// A command list inside: operations with all that repeating them takes.
 
-// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
+// One operation: work with its uses, and of calls what fills its parameters.
 typedef struct spyi_list_op {
-    spy_list_op_kind kind;
-    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
-    uint32_t name;                 // offset; 0: ""
+    spyi_work *work; // kept by the list; NULL: a barrier before what follows
+    const char *name;
+    uint32_t first_use, use_count; // in `uses`
+    uint32_t depth;                // labels pushed and not popped behind it
+    bool untracked;                // as for spyi_take_uses
     // calls
-    spyi_plan *plan; // one reference
+    spyi_plan *plan; // one reference; NULL: no call
     const spyi_variant *variant;
-    spyi_dispatch launch;               // without its block, bindings and uniforms
-    uint32_t block, bindings, uniforms; // offsets
-    uint32_t uniform_count;
-    uint32_t data, data_end; // offsets of the uniform buffers' bytes
-    uint32_t dispatch;       // number among the list's
-    bool untracked;
-    // fills, and timestamps' slots
-    bool repeats; // fills: by the pattern; else the second use is copied
-    uint32_t pattern;
+    size_t size;       // bytes of `work` and its parameters
+    uint32_t dispatch; // number among the list's
 } spyi_list_op;
+
+// Memory for work and names. It never moves.
+typedef struct spyi_list_page {
+    struct spyi_list_page *next;
+    size_t size, used; // bytes, this head's included
+} spyi_list_page;
 
 // One call as it was recorded: several dispatches if it is a backward one, none if it has no elements.
 typedef struct spyi_list_call {
@@ -36826,9 +36902,9 @@ struct spy_command_list {
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data;
     spyi_list_op *ops;
-    spyi_use *uses; // one storage reference each
-    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
-    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
+    spyi_use *uses; // one reference to the resource each
+    spyi_list_page *pages;
+    size_t op_count, op_capacity, use_count, use_capacity;
     spyi_list_call *calls;
     size_t call_count, call_capacity;
     uint32_t dispatch_count, time_count;
@@ -36851,18 +36927,15 @@ SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, spyi_text 
 
 // list_append.c
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // how calls are recorded
-SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op);
-// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
-// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
-SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
-                                 spyi_list_op **op, spyi_text *error);
-SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+// Adds an operation: a copy of `work` with its uses; `work` NULL: a barrier. `name` may be NULL. All or nothing. *op is valid until
+// the next addition; spyi_list_added() then tells on_record.
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const spyi_work *work,
+                                 const spyi_use *uses, uint32_t use_count, spyi_list_op **op,
+                                 spyi_text *error);
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op, spy_list_op_kind kind);
+SPYI_FN void spyi_list_free_pages(spy_command_list *list);
 
 // list_run.c
-// A dispatch as it is repeated; it points into the list's bytes.
-SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
-                                    spyi_dispatch *launch);
 // Its operations one by one.
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 
@@ -36876,7 +36949,7 @@ SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 // >>list/list_append.c --------------------------------------------------------------------------------------
 
-// What a command list is made of: its operations, their uses and bytes, and how they grow. Calls are recorded through the
+// What a command list is made of: its operations, their uses and memory, and how they grow. Calls are recorded through the
 // table at the end.
 
 // >>growth
@@ -36894,56 +36967,80 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
     return true;
 }
 
-SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
-                                 spyi_list_op **out, spyi_text *error) {
-    spyi_context *ctx = &list->sink.object.device->ctx;
-    size_t name_size = name ? strlen(name) + 1 : 0, at = spyi_align(list->byte_count, 16);
-    void *ops = list->ops, *all_uses = list->uses, *bytes = list->bytes;
-    if (at + extra + name_size > UINT32_MAX) {
-        spyi_text_add(error, "the list holds more than 4 GiB of parameters");
-        return SPY_ERROR_OUT_OF_RANGE;
+#define SPYI_LIST_PAGE_BYTES 4096u
+
+// Room for `size` bytes, 16-byte aligned.
+static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
+    spyi_list_page *page = list->pages;
+    size_t at = page ? spyi_align(page->used, 16) : 0;
+    if (!page || page->size - page->used < 16 || page->size - at < size) {
+        size_t head = spyi_align(sizeof *page, 16);
+        size_t wanted = page ? 2 * page->size : SPYI_LIST_PAGE_BYTES; // not many pages
+        if (wanted < head + size) wanted = head + size;
+        page = (spyi_list_page *)spyi_allocate(&list->sink.object.device->ctx, wanted);
+        if (!page) return NULL;
+        page->next = list->pages;
+        page->size = wanted;
+        list->pages = page;
+        at = head;
     }
+    page->used = at + size;
+    return (char *)page + at;
+}
+
+SPYI_FN void spyi_list_free_pages(spy_command_list *list) {
+    while (list->pages) {
+        spyi_list_page *page = list->pages;
+        list->pages = page->next;
+        spyi_free(&list->sink.object.device->ctx, page, page->size);
+    }
+}
+
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const spyi_work *work,
+                                 const spyi_use *uses, uint32_t use_count, spyi_list_op **out,
+                                 spyi_text *error) {
+    spyi_context *ctx = &list->sink.object.device->ctx;
+    if (work && !work->kind->keep) {
+        spyi_text_add(error, "%s: a command list does not support it", work->kind->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    size_t work_size = work ? spyi_align(work->kind->keep(work, NULL), 16) : 0;
+    size_t name_size = name ? strlen(name) + 1 : 0;
+    void *ops = list->ops, *all_uses = list->uses;
     bool good = spyi_list_reserve(ctx, &ops, &list->op_capacity, list->op_count, 1, sizeof *list->ops);
     list->ops = (spyi_list_op *)ops;
     good = good && spyi_list_reserve(ctx, &all_uses, &list->use_capacity, list->use_count, use_count,
                                      sizeof *list->uses);
     list->uses = (spyi_use *)all_uses;
-    good = good && spyi_list_reserve(ctx, &bytes, &list->byte_capacity, at, extra + name_size, 1);
-    list->bytes = (uint8_t *)bytes;
-    if (!good) {
+    char *bytes = good ? (char *)spyi_list_take_bytes(list, work_size + name_size + 1) : NULL;
+    if (!bytes) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_list_op *op = &list->ops[list->op_count++];
     memset(op, 0, sizeof *op);
-    op->kind = kind;
+    if (work) work->kind->keep(work, bytes);
+    op->work = work ? (spyi_work *)(void *)bytes : NULL;
+    op->size = work_size;
     op->first_use = (uint32_t)list->use_count;
     op->use_count = use_count;
+    op->depth = list->depth;
     for (uint32_t i = 0; i < use_count; i++) {
         list->uses[list->use_count++] = uses[i];
         spyi_resource_retain(uses[i].resource);
     }
-    if (extra_at) *extra_at = (uint32_t)at;
-    if (name) {
-        op->name = (uint32_t)(at + extra);
-        memcpy(list->bytes + op->name, name, name_size);
-    }
-    list->byte_count = at + extra + name_size;
+    if (name) memcpy(bytes + work_size, name, name_size);
+    op->name = bytes + work_size; // "" without one: pages are zeroed
     *out = op;
     return SPY_OK;
 }
 
-SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op) {
-    return op->name ? (const char *)list->bytes + op->name : "";
-}
-
-SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op, spy_list_op_kind kind) {
     if (!list->on_record) return;
     spy_list_op told;
-    told.kind = op->kind;
+    told.kind = kind;
     told.index = (uint32_t)(op - list->ops);
-    told.name = spyi_list_op_name(list, op);
+    told.name = op->name;
     list->on_record(&told, list->user_data);
 }
 
@@ -36953,47 +37050,20 @@ static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) 
     return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
 }
 
-// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
-// `untracked`: as for spyi_take_uses.
-static spy_status spyi_list_append_dispatch(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
-                                            const spyi_dispatch *dispatch, const spyi_use *uses,
-                                            uint32_t use_count, bool untracked, spyi_text *error) {
+// Records work of a plan's variant: it is copied, the plan and the resources are held. `untracked`: as for spyi_take_uses.
+static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                                        const spyi_work *work, const spyi_use *uses, uint32_t use_count,
+                                        bool untracked, spyi_text *error) {
     spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
-    size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
-    size_t bindings_size = variant->feeds.binding_count * sizeof *dispatch->bindings;
-    size_t uniforms_at = spyi_align(bindings_at + bindings_size, 16), size = uniforms_at;
-    uint32_t uniform_count = variant->feeds.uniform_count;
-    if (uniform_count) size = spyi_align(size + uniform_count * sizeof *dispatch->uniforms, 16);
-    size_t data_at = size;
-    for (uint32_t i = 0; i < uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 16);
     spyi_list_op *op;
-    uint32_t at;
-    spy_status status =
-        spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count, size, &at, &op, error);
+    spy_status status = spyi_list_add(list, plan->function->name, work, uses, use_count, &op, error);
     if (status != SPY_OK) return status;
-    op->launch = *dispatch;
-    op->block = at;
-    op->bindings = at + (uint32_t)bindings_at;
-    if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
-    if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
-    op->uniforms = at + (uint32_t)uniforms_at;
-    op->uniform_count = uniform_count;
-    for (uint32_t i = 0; i < uniform_count; i++) {
-        const spyi_uniform *u = &dispatch->uniforms[i];
-        memcpy(list->bytes + op->uniforms + i * sizeof *u, u, sizeof *u);
-        memcpy(list->bytes + at + data_at, u->data, u->size);
-        data_at += spyi_align(u->size, 16);
-    }
-    op->data = at + (uint32_t)uniforms_at;
-    if (uniform_count)
-        op->data = at + (uint32_t)spyi_align(uniforms_at + uniform_count * sizeof *dispatch->uniforms, 16);
-    op->data_end = at + (uint32_t)size;
     op->plan = plan;
     op->variant = variant;
     op->untracked = untracked;
     op->dispatch = list->dispatch_count++;
     plan->references++;
-    spyi_list_added(list, op);
+    spyi_list_added(list, op, SPY_LIST_OP_CALL);
     return SPY_OK;
 }
 
@@ -37021,8 +37091,8 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
 }
 
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
-    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call,
-                                           spyi_list_append_dispatch, spyi_list_end_call };
+    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
+                                           spyi_list_end_call };
     return &table;
 }
 
@@ -37030,108 +37100,57 @@ SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
 
 // Operations of a command list one by one, as they were recorded: no look at arguments, shapes or plans.
 
-SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
-                                    spyi_dispatch *launch) {
-    *launch = op->launch;
-    launch->block = list->bytes + op->block;
-    launch->bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
-    spyi_uniform *uniforms = (spyi_uniform *)(void *)(list->bytes + op->uniforms);
-    size_t data = op->data;
-    for (uint32_t i = 0; i < op->uniform_count; i++) { // the list's bytes may have moved
-        uniforms[i].data = list->bytes + data;
-        data += spyi_align(uniforms[i].size, 16);
-    }
-    launch->uniforms = uniforms;
-}
-
-static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
-    spyi_dispatch launch;
-    spyi_list_get_dispatch(list, op, &launch);
-    spy_status status = spyi_record_with(device, &launch.work, list->uses + op->first_use, op->use_count,
-                                         op->untracked, error);
-    op->plan->last_submit = device->last_submit;
-    return status;
-}
-
-static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
-    const spyi_use *uses = &list->uses[op->first_use];
-    const spyi_storage *to = (const spyi_storage *)(const void *)uses[0].resource;
-    uint64_t offset = to->offset + uses[0].begin, size = uses[0].end - uses[0].begin;
-    if (op->repeats) {
-        spyi_fill_work fill = spyi_fill_of(&to->chunk, offset, size, op->pattern);
-        return spyi_record_with(device, &fill.work, uses, 1, false, error);
-    }
-    const spyi_storage *from = (const spyi_storage *)(const void *)uses[1].resource;
-    spyi_copy_work copy = spyi_copy_of(&to->chunk, offset, &from->chunk, from->offset + uses[1].begin, size);
-    return spyi_record_with(device, &copy.work, uses, 2, false, error);
-}
-
-static spy_status spyi_list_label(spy_device *device, spyi_label kind, const char *name, spyi_text *error) {
-    spyi_label_work label = spyi_label_of(kind, name);
-    return spyi_record(device->backend, device->gpu, &label.work, error);
-}
-
+// Work that uses nothing waits for nothing: a barrier that is owed goes to the next that does.
 static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    switch (op->kind) {
-    case SPY_LIST_OP_CALL: return spyi_list_dispatch(list, op, error);
-    case SPY_LIST_OP_COPY:
-    case SPY_LIST_OP_FILL:
-    case SPY_LIST_OP_WRITE: return spyi_list_transfer(list, op, error);
-    case SPY_LIST_OP_BARRIER: device->barrier_owed = true; return SPY_OK;
-    case SPY_LIST_OP_PUSH_LABEL:
-        return spyi_list_label(device, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_POP_LABEL: return spyi_list_label(device, SPYI_LABEL_POP, NULL, error);
-    case SPY_LIST_OP_MARKER:
-        return spyi_list_label(device, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_TIMESTAMP: {
-        spyi_time_mark_work mark = spyi_time_mark_of(op->pattern);
-        return spyi_record(device->backend, device->gpu, &mark.work, error);
+    if (!op->work) {
+        device->barrier_owed = true;
+        return SPY_OK;
     }
-    case SPY_LIST_OP_NONE: break;
-    }
-    return SPY_OK;
+    if (!op->plan && !op->use_count) return spyi_record(device->backend, device->gpu, op->work, error);
+    spy_status status =
+        spyi_record_with(device, op->work, list->uses + op->first_use, op->use_count, op->untracked, error);
+    if (op->plan) op->plan->last_submit = device->last_submit;
+    return status;
 }
 
 // The times go from their slots, which all lists share, to the list's own memory.
 static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
     const spy_tensor *times = list->times;
     spyi_use use =
         spyi_use_of(&times->storage->resource, times->begin_bytes, times->end_bytes, SPYI_USE_WRITES);
     spyi_time_store_work store =
         spyi_time_store_of(&times->storage->chunk, times->storage->offset + use.begin, list->time_count);
-    return spyi_record_with(device, &store.work, &use, 1, false, error);
+    return spyi_record_with(list->sink.object.device, &store.work, &use, 1, false, error);
 }
 
 // Also what a failure part of the way left open.
 static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
     spyi_text ignored = { NULL, 0, 0 };
-    for (; depth > 0; depth--) (void)spyi_list_label(device, SPYI_LABEL_POP, NULL, &ignored);
+    spyi_label_work pop = spyi_label_of(SPYI_LABEL_POP, NULL);
+    for (; depth > 0; depth--) (void)spyi_record(device->backend, device->gpu, &pop.work, &ignored);
     spyi_text_free(&ignored);
 }
 
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
-    uint32_t depth = 0; // open labels
+    uint32_t depth = 0, labelled = 0; // open labels: the operations', the list's own
     if (list->label) {
-        status = spyi_list_label(device, SPYI_LABEL_PUSH, list->label, error);
-        depth += status == SPY_OK;
+        spyi_label_work push = spyi_label_of(SPYI_LABEL_PUSH, list->label);
+        status = spyi_record(device->backend, device->gpu, &push.work, error);
+        labelled = status == SPY_OK;
     }
     for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {
         const spyi_list_op *op = &list->ops[i];
         status = spyi_list_run_op(list, op, error);
-        if (status != SPY_OK)
-            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count, op->name ? ": " : "",
-                          spyi_list_op_name(list, op));
-        else if (op->kind == SPY_LIST_OP_PUSH_LABEL) depth++;
-        else if (op->kind == SPY_LIST_OP_POP_LABEL) depth--;
+        if (SPYI_LIKELY(status == SPY_OK)) depth = op->depth;
+        else
+            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count,
+                          op->name[0] ? ": " : "", op->name);
     }
     if (status == SPY_OK && list->times) status = spyi_list_store_times(list, error);
-    spyi_list_pop_labels(device, depth);
+    spyi_list_pop_labels(device, depth + labelled);
     return status;
 }
 
@@ -37192,11 +37211,9 @@ static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
     if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
         return false;
-    for (size_t i = 0; i < list->op_count; i++) {
-        const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->launch.indirect) return false;
-        work += op->plan || op->use_count;
-    }
+    for (size_t i = 0; i < list->use_count; i++) // what reads its group counts is in no graph
+        if (list->uses[i].how & SPYI_USE_COUNTS) return false;
+    for (size_t i = 0; i < list->op_count; i++) work += list->ops[i].plan || list->ops[i].use_count;
     return work > 1;
 }
 
@@ -37282,7 +37299,6 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         list->sink.object.device = device;
         spyi_atomic_store(&list->sink.object.references, 1);
         list->sink.table = spyi_list_sink_table();
-        list->byte_count = 1;
         list->next = device->lists;
         if (list->next) list->next->previous = list;
         device->lists = list;
@@ -37317,7 +37333,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     }
     spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
     spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
-    spyi_free(ctx, list->bytes, list->byte_capacity);
+    spyi_list_free_pages(list);
     spyi_free(ctx, list->calls, list->call_capacity * sizeof *list->calls);
     spyi_free(ctx, list->scratch, list->scratch_size);
     free(list->label);
@@ -37335,7 +37351,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
     size_t size = 0;
     for (size_t i = 0; i < list->op_count; i++) {
         const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->data_end - op->block > size) size = op->data_end - op->block;
+        if (op->plan && op->size > size) size = op->size;
     }
     spyi_free(ctx, list->scratch, list->scratch_size); // of a finish that failed
     list->scratch_size = size + 64;                    // host values may be copied with their padding
@@ -37514,21 +37530,35 @@ static spyi_use spyi_list_use(const spy_tensor *tensor, uint32_t how) {
     return spyi_use_of(&tensor->storage->resource, tensor->begin_bytes, tensor->end_bytes, how);
 }
 
-// `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
-static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
-                                         const spy_tensor *from, uint32_t pattern, spyi_text *error) {
+static uint64_t spyi_list_place(const spy_tensor *tensor) {
+    return tensor->storage->offset + tensor->begin_bytes;
+}
+
+// Nothing when there are no elements.
+static spy_status spyi_list_add_copy(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
+                                     const spy_tensor *from, spyi_text *error) {
     if (to->element_count == 0) return SPY_OK;
+    spyi_copy_work copy = spyi_copy_of(&to->storage->chunk, spyi_list_place(to), &from->storage->chunk,
+                                       spyi_list_place(from), to->end_bytes - to->begin_bytes);
     spyi_use uses[2];
     spyi_list_op *op;
-    uint32_t count = 0;
-    uses[count++] = spyi_list_use(to, SPYI_USE_WRITES);
-    if (from) uses[count++] = spyi_list_use(from, SPYI_USE_READS);
-    spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
-    if (status != SPY_OK) return status;
-    op->repeats = from == NULL;
-    op->pattern = pattern;
-    spyi_list_added(list, op);
-    return SPY_OK;
+    uses[0] = spyi_list_use(to, SPYI_USE_WRITES);
+    uses[1] = spyi_list_use(from, SPYI_USE_READS);
+    spy_status status = spyi_list_add(list, NULL, &copy.work, uses, 2, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, kind);
+    return status;
+}
+
+static spy_status spyi_list_add_fill(spy_command_list *list, const spy_tensor *to, uint32_t pattern,
+                                     spyi_text *error) {
+    if (to->element_count == 0) return SPY_OK;
+    spyi_fill_work fill =
+        spyi_fill_of(&to->storage->chunk, spyi_list_place(to), to->end_bytes - to->begin_bytes, pattern);
+    spyi_use use = spyi_list_use(to, SPYI_USE_WRITES);
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, NULL, &fill.work, &use, 1, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_FILL);
+    return status;
 }
 
 static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
@@ -37554,7 +37584,7 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return spyi_list_add_transfer(list, SPY_LIST_OP_COPY, to, from, 0, error);
+    return spyi_list_add_copy(list, SPY_LIST_OP_COPY, to, from, error);
 }
 
 spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
@@ -37583,10 +37613,10 @@ static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tenso
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
     if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
     if (status != SPY_OK) return status;
-    if (repeats) return spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, NULL, pattern, error);
+    if (repeats) return spyi_list_add_fill(list, tensor, pattern, error);
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_fill_tensor(source, value, error);
-    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, source, 0, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_FILL, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -37607,7 +37637,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
     if (status != SPY_OK) return status;
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_tensor_upload(source, data, error);
-    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_WRITE, tensor, source, 0, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_WRITE, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -37622,14 +37652,13 @@ spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void
 
 // >>barriers, labels, timestamps
 
+// What uses no memory. `work` NULL: a barrier.
 static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 uint32_t slot, spyi_text *error) {
+                                 const spyi_work *work, spyi_text *error) {
     spyi_list_op *op;
-    spy_status status = spyi_list_add(list, kind, name, NULL, 0, 0, NULL, &op, error);
-    if (status != SPY_OK) return status;
-    op->pattern = slot;
-    spyi_list_added(list, op);
-    return SPY_OK;
+    spy_status status = spyi_list_add(list, name, work, NULL, 0, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, kind);
+    return status;
 }
 
 spy_status spy_list_barrier(spy_command_list *list) {
@@ -37637,18 +37666,27 @@ spy_status spy_list_barrier(spy_command_list *list) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, 0, &error),
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, NULL, &error),
                            &error);
 }
 
-static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const char *function) {
+static spy_status spyi_list_label(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
+                                  const char *name, spyi_text *error) {
+    spyi_label_work work = spyi_label_of(label, name);
+    uint32_t depth = list->depth; // as its operation has it: behind it
+    list->depth = label == SPYI_LABEL_PUSH ? depth + 1 : label == SPYI_LABEL_POP ? depth - 1 : depth;
+    spy_status status = spyi_list_mark(list, kind, name, &work.work, error);
+    if (status != SPY_OK) list->depth = depth;
+    return status;
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
+                                 const char *name, const char *function) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (name) {
-        status = spyi_list_mark(list, kind, name, 0, &error);
-        if (status == SPY_OK && kind == SPY_LIST_OP_PUSH_LABEL) list->depth++;
+        status = spyi_list_label(list, kind, label, name, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "'name': expected a text, got NULL");
@@ -37657,11 +37695,11 @@ static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, 
 }
 
 spy_status spy_list_push_label(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, name, "spy_list_push_label");
+    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
 }
 
 spy_status spy_list_marker(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_MARKER, name, "spy_list_marker");
+    return spyi_list_name(list, SPY_LIST_OP_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
 }
 
 spy_status spy_list_pop_label(spy_command_list *list) {
@@ -37670,8 +37708,7 @@ spy_status spy_list_pop_label(spy_command_list *list) {
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (list->depth) {
-        status = spyi_list_mark(list, SPY_LIST_OP_POP_LABEL, NULL, 0, &error);
-        if (status == SPY_OK) list->depth--;
+        status = spyi_list_label(list, SPY_LIST_OP_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "no label has been pushed");
@@ -37689,7 +37726,8 @@ static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) 
         spyi_text_add(error, "the list has %u timestamps already, which is the most", SPYI_TIME_SLOTS);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, list->time_count, error);
+    spyi_time_mark_work mark = spyi_time_mark_of(list->time_count);
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, &mark.work, error);
     if (status == SPY_OK) list->time_count++;
     return status;
 }
@@ -37714,17 +37752,18 @@ typedef struct spyi_set_place {
     uint32_t index; // of the leaf; UINT32_MAX: a feed
 } spyi_set_place;
 
-// Where a dispatch has it among the list's bytes; 0: nowhere, its kernel does without.
-static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *place) {
+// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without.
+static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
     for (uint32_t p = 0; p < e->pack_count && place->index != UINT32_MAX; p++)
         if (e->packs[p].leaf == place->index && e->packs[p].op >= SPYI_PACK_SCALAR)
-            return op->block + e->packs[p].offset;
+            return (uint8_t *)(uintptr_t)dispatch->block + e->packs[p].offset;
     const spyi_feeds *feeds = &op->variant->feeds;
     for (uint32_t f = 0; f < feeds->count && place->index == UINT32_MAX; f++)
         if (strcmp(feeds->items[f].leaf.path, place->leaf->path) == 0)
-            return op->data + feeds->items[f].offset;
-    return 0;
+            return (uint8_t *)(uintptr_t)dispatch->uniforms[0].data + feeds->items[f].offset;
+    return NULL;
 }
 
 // A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
@@ -37826,8 +37865,8 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
-        size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
-        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place));
+        uint8_t *at = spyi_set_find(&list->ops[call->first_op + i], place);
+        if (at) memcpy(at, list->scratch, spyi_set_size(place));
     }
 }
 
@@ -37837,9 +37876,7 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
     spy_status status = SPY_OK;
     for (uint32_t i = 0; i < call->op_count && status == SPY_OK; i++) {
         const spyi_list_op *op = &list->ops[call->first_op + i];
-        spyi_dispatch launch;
-        spyi_list_get_dispatch(list, op, &launch);
-        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch.work, error);
+        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, op->work, error);
     }
     if (status != SPY_OK) spyi_list_drop_graph(list);
     return status;
@@ -37881,7 +37918,7 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
         const spyi_list_call *c = &list->calls[call]; // its function may have gone with its module
         if (status != SPY_OK)
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
-                          c->op_count ? (const char *)list->bytes + list->ops[c->first_op].name : "");
+                          c->op_count ? list->ops[c->first_op].name : "");
     }
     if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);

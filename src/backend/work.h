@@ -23,6 +23,9 @@ typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
 typedef struct spyi_work_kind {
     uint32_t number; // spyi_work_number
     const char *name;
+    // Copies the work and all that it points to, but for chunks and kernels, into `bytes`, 16-byte aligned, and returns how
+    // many bytes that takes. `bytes` NULL: only that. The function NULL: the work cannot be kept, in a command list for one.
+    size_t (*keep)(const spyi_work *work, void *bytes);
 } spyi_work_kind;
 
 // How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are

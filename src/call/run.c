@@ -52,8 +52,8 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     use_count = spyi_collect_uses(s, variant, uses, &untracked);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
-        return s->sink->table->append_dispatch(s->sink, s->plan, variant, &dispatch, uses, use_count,
-                                               untracked, error);
+        return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
+                                           untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;

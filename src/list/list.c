@@ -34,7 +34,6 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         list->sink.object.device = device;
         spyi_atomic_store(&list->sink.object.references, 1);
         list->sink.table = spyi_list_sink_table();
-        list->byte_count = 1;
         list->next = device->lists;
         if (list->next) list->next->previous = list;
         device->lists = list;
@@ -69,7 +68,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     }
     spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
     spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
-    spyi_free(ctx, list->bytes, list->byte_capacity);
+    spyi_list_free_pages(list);
     spyi_free(ctx, list->calls, list->call_capacity * sizeof *list->calls);
     spyi_free(ctx, list->scratch, list->scratch_size);
     free(list->label);
@@ -87,7 +86,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
     size_t size = 0;
     for (size_t i = 0; i < list->op_count; i++) {
         const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->data_end - op->block > size) size = op->data_end - op->block;
+        if (op->plan && op->size > size) size = op->size;
     }
     spyi_free(ctx, list->scratch, list->scratch_size); // of a finish that failed
     list->scratch_size = size + 64;                    // host values may be copied with their padding

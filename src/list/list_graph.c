@@ -54,11 +54,9 @@ static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
     if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
         return false;
-    for (size_t i = 0; i < list->op_count; i++) {
-        const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->launch.indirect) return false;
-        work += op->plan || op->use_count;
-    }
+    for (size_t i = 0; i < list->use_count; i++) // what reads its group counts is in no graph
+        if (list->uses[i].how & SPYI_USE_COUNTS) return false;
+    for (size_t i = 0; i < list->op_count; i++) work += list->ops[i].plan || list->ops[i].use_count;
     return work > 1;
 }
 

@@ -884,11 +884,11 @@ static void test_indirect(void **state) {
     uses[2] = spyi_use_of(&counts->storage->resource, 12, 24, SPYI_USE_READS | SPYI_USE_COUNTS);
     spyi_text error = { NULL, 0, 0 };
     spy_command_list *list = list_of(&t), *elsewhere = list_of(&t);
-    assert_int_equal(list->sink.table->append_dispatch(&list->sink, plan, variant, &d, uses, 3, false, &error), SPY_OK);
+    assert_int_equal(list->sink.table->append_work(&list->sink, plan, variant, &d.work, uses, 3, false, &error), SPY_OK);
     good(&t, spy_list_finish(list));
     uses[0].resource = &floats(&t, 64)->storage->resource;
     uses[1].resource = &floats(&t, 64)->storage->resource;
-    assert_int_equal(elsewhere->sink.table->append_dispatch(&elsewhere->sink, plan, variant, &d, uses, 3, false, &error), SPY_OK);
+    assert_int_equal(elsewhere->sink.table->append_work(&elsewhere->sink, plan, variant, &d.work, uses, 3, false, &error), SPY_OK);
     good(&t, spy_list_finish(elsewhere));
 
     good(&t, spy_tensor_write(counts, groups, sizeof groups));
@@ -986,7 +986,7 @@ static void test_untracked(void **state) {
     launch.indirect_offset = storage->offset;
     use = spyi_use_of(&storage->resource, 0, 12, SPYI_USE_READS | SPYI_USE_COUNTS);
     assert_int_equal(storage->write_epoch, 0);
-    assert_int_equal(indirect->sink.table->append_dispatch(&indirect->sink, plan, plan->variants[0], &launch, &use, 1, false, &error), SPY_OK);
+    assert_int_equal(indirect->sink.table->append_work(&indirect->sink, plan, plan->variants[0], &launch.work, &use, 1, false, &error), SPY_OK);
     good(&t, spy_list_finish(indirect));
     good(&t, spy_list_submit(indirect));
     assert_true(op_at(&t, 4)->barrier);
