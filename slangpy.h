@@ -6698,8 +6698,8 @@ typedef struct spyi_transition {
 // What must come before work: nothing; or a barrier, so that it sees all earlier work finished; or transitions, with or
 // without such a barrier. Work on buffers alone has no transitions.
 typedef struct spyi_before {
-    uint32_t transition_count;
     bool barrier;
+    uint32_t transition_count;
     const spyi_transition *transitions; // read when transition_count > 0
 } spyi_before;
 
@@ -7150,12 +7150,14 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
     SPYI_NULL_UPLOAD,
-    SPYI_NULL_LABEL
+    SPYI_NULL_LABEL,
+    SPYI_NULL_OTHER // what the backend only writes down
 } spyi_null_op_kind;
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
 typedef struct spyi_null_op {
-    spyi_null_op_kind kind;
+    spyi_null_op_kind kind; // stores of timestamps are uploads
+    const spyi_work *work;  // a copy, with its transitions
     bool barrier;
     bool done;
     uint64_t submit; // number of its batch
@@ -7182,6 +7184,9 @@ typedef struct spyi_null_op {
     const unsigned char *from_memory;
     struct spyi_null_kernel *kernel;
 } spyi_null_op;
+
+// All of it as text, a line for each piece, with what came before it.
+SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out);
 
 SPYI_FN size_t spyi_null_op_count(spyi_gpu *gpu);
 SPYI_FN const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index); // NULL beyond the last
@@ -7223,12 +7228,10 @@ typedef struct spyi_null_counts {
 } spyi_null_counts;
 SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
 
-// >>backend/null/null.c -------------------------------------------------------------------------------------
+// >>backend/null/internal.h ---------------------------------------------------------------------------------
 
-// The null backend's work: a list of operations in host memory, checked against backend.h and carried out in
-// order.
-
-// >>objects
+// The null backend's own types, and what its files share. null.c makes the device, objects.c its chunks and kernels, record.c
+// writes work down and carries it out in order, works.c knows the kinds of work, report.c says what went wrong.
 
 typedef struct spyi_null_chunk {
     uint64_t handle;
@@ -7278,14 +7281,75 @@ typedef struct spyi_null_gpu {
     uint32_t fail_skip[SPYI_NULL_STEP_COUNT];
 } spyi_null_gpu;
 
-static spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
+static inline spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
     return (spyi_null_gpu *)(void *)gpu;
 }
 
+// >>works.c
+
+// What the backend does for a kind of work beyond writing it down.
+typedef struct spyi_null_rule {
+    spyi_null_op_kind kind;
+    bool at_once; // `check` does the work: there is nothing to write down
+    // The rules of backend.h. NULL: there are none.
+    spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: the kind's own
+    size_t (*extra)(const spyi_work *work);             // bytes for what the op keeps besides; NULL: 0
+    // Fills the op, whose `work` is the copy. NULL: there is nothing.
+    void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
+    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: it changes nothing
+} spyi_null_rule;
+
+// Of work that the backend does not know: it is written down, and changes nothing.
+SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work);
+
+// >>objects.c
+SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle);
+// Host address of a range; NULL, and the rule's text, when there is no such range.
+SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
+                                       uint64_t size, spyi_text *error);
+SPYI_FN spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size);
+SPYI_FN spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c, bool mapped);
+SPYI_FN spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                            spyi_chunk *chunk, spyi_text *error);
+SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
+SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                  spyi_text *error);
+SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
+
+// >>record.c
+SPYI_FN spy_status spyi_null_record(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, uint64_t b, uint64_t b_offset,
+                               uint64_t b_size);
+SPYI_FN void spyi_null_forget_done(spyi_null_gpu *n);
+SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit);
+// After the loss of a device nothing is carried out, and nothing is waited for.
+SPYI_FN void spyi_null_lose(spyi_null_gpu *n);
+SPYI_FN spy_status spyi_null_lost(spyi_text *error);
+SPYI_FN uint64_t spyi_null_open_submit(spyi_gpu *gpu);
+SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu);
+SPYI_FN spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
+SPYI_FN spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                      uint64_t size, uint64_t after, spyi_text *error);
+SPYI_FN spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
+
+// >>report.c
+// A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no error.
+SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...)
+    SPYI_PRINTF(3, 4);
+// Whether the test has ordered this step to fail.
+SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
+
+// >>backend/null/report.c -----------------------------------------------------------------------------------
+
+// What the null backend has to say: broken rules, failures that a test has asked for, and its work as text.
+
 // A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no
 // error.
-SPYI_PRINTF(3, 4)
-static spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
+SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     char line[512];
     va_list args;
@@ -7303,7 +7367,7 @@ static spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const cha
 }
 
 // Whether the test has ordered this step to fail.
-static spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
+SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
     spy_status status;
     spyi_mutex_lock(&n->lock);
     status = n->fail_status[step];
@@ -7319,83 +7383,65 @@ static spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, s
     return status;
 }
 
-static uint32_t spyi_null_u32(uint32_t value, uint32_t if_zero) {
-    return value ? value : if_zero;
+void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, spy_status status) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_mutex_lock(&n->lock);
+    n->fail_status[step] = status;
+    n->fail_skip[step] = skip;
+    spyi_mutex_unlock(&n->lock);
 }
 
-static uint64_t spyi_null_u64(uint64_t value, uint64_t if_zero) {
-    return value ? value : if_zero;
+const char *spyi_null_report(spyi_gpu *gpu) {
+    return spyi_text_str(spyi_null_cast(gpu)->report);
 }
 
-// >>carrying out
+// >>work as text
 
-static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
-    uint64_t i;
-    switch (op->kind) {
-    case SPYI_NULL_DISPATCH:
-        if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
-        if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
-        spyi_atomic_add(&op->kernel->pending, -1);
-        op->kernel = NULL; // may be destroyed from now on
-        break;
-    case SPYI_NULL_COPY: memmove(op->to_memory, op->from_memory, (size_t)op->size); break;
-    case SPYI_NULL_FILL: // the pattern's first byte in memory stands at `to_offset`
-        for (i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
-        break;
-    case SPYI_NULL_UPLOAD: memcpy(op->to_memory, op->data, (size_t)op->size); break;
-    case SPYI_NULL_LABEL: break;
+static const char *spyi_null_use_name(uint32_t how) {
+    return how & SPYI_USE_ATTACHMENT ? "attachment"
+           : how & SPYI_USE_SAMPLED  ? "sampled"
+           : how & SPYI_USE_STORED   ? "stored"
+           : how & SPYI_USE_COPIED   ? "copied"
+                                     : "nothing";
+}
+
+SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out) {
+    const spyi_null_gpu *n = spyi_null_cast(gpu);
+    for (size_t i = 0; i < n->op_count; i++) {
+        const spyi_null_op *op = n->ops[i];
+        const spyi_before *before = &op->work->before;
+        spyi_text_add(out, "%s", op->work->kind->name);
+        if (op->label[0]) spyi_text_add(out, " \"%s\"", op->label);
+        if (op->kind == SPYI_NULL_DISPATCH)
+            spyi_text_add(out, " of %u x %u x %u groups", op->groups[0], op->groups[1], op->groups[2]);
+        if (op->to || op->from) spyi_text_add(out, " of %llu bytes", (unsigned long long)op->size);
+        if (before->barrier) spyi_text_add(out, ", after a barrier");
+        for (uint32_t k = 0; k < before->transition_count; k++) {
+            const spyi_transition *t = &before->transitions[k];
+            spyi_text_add(out, ", after texture %llu level %u layers %u to %u: %s -> %s",
+                          (unsigned long long)t->texture, t->level, t->first_layer,
+                          t->first_layer + t->layer_count - 1, spyi_null_use_name(t->from),
+                          spyi_null_use_name(t->to));
+        }
+        spyi_text_add(out, "\n");
     }
 }
 
-static void spyi_null_forget_done(spyi_null_gpu *n) {
-    size_t i;
-    for (i = 0; i < n->done_count; i++) free(n->ops[i]);
-    n->op_count -= n->done_count;
-    if (n->op_count) memmove(n->ops, n->ops + n->done_count, n->op_count * sizeof *n->ops);
-    n->done_count = 0;
-}
+// >>backend/null/objects.c ----------------------------------------------------------------------------------
 
-static void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
-    if (submit >= n->open) submit = n->open - 1;
-    if (submit <= n->finished) return;
-    while (n->done_count < n->op_count && n->ops[n->done_count]->submit <= submit) {
-        spyi_null_op *op = n->ops[n->done_count];
-        spyi_null_run(n, op);
-        op->done = true;
-        n->done_count++;
-    }
-    n->finished = submit;
-    if (n->no_log) spyi_null_forget_done(n);
-}
-
-// After the loss of a device nothing is carried out, and nothing is waited for.
-static void spyi_null_lose(spyi_null_gpu *n) {
-    n->lost = true;
-    while (n->op_count > n->done_count) {
-        spyi_null_op *op = n->ops[--n->op_count];
-        if (op->kernel) spyi_atomic_add(&op->kernel->pending, -1);
-        free(op);
-    }
-    n->open_has_work = false;
-    n->finished = n->open;
-}
-
-static spy_status spyi_null_lost(spyi_text *error) {
-    spyi_text_add(error, "the device is lost");
-    return SPY_ERROR_DEVICE_LOST;
-}
+// The null backend's chunks and kernels.
 
 // >>memory
 
-static spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle) {
+SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle) {
     spyi_null_chunk *c = n->chunks;
     while (c && c->handle != handle) c = c->next;
     return c;
 }
 
 // Host address of a range; NULL, and the rule's text, when there is no such range.
-static unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
-                                      uint64_t size, spyi_text *error) {
+SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
+                                       uint64_t size, spyi_text *error) {
     spyi_null_chunk *c = spyi_null_find(n, handle);
     if (!c) {
         spyi_null_broken(n, error, "%s: no chunk has the handle %llu", what, (unsigned long long)handle);
@@ -7410,7 +7456,8 @@ static unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64
     return c->data + offset;
 }
 
-static spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size) {
+SPYI_FN spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data,
+                                             size_t size) {
     spyi_null_chunk *c = (spyi_null_chunk *)spyi_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->handle = ++n->last_handle;
@@ -7422,7 +7469,7 @@ static spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsig
     return c;
 }
 
-static spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c, bool mapped) {
+SPYI_FN spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c, bool mapped) {
     spyi_chunk chunk;
     memset(&chunk, 0, sizeof chunk);
     chunk.handle = c->handle;
@@ -7433,8 +7480,8 @@ static spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c,
     return chunk;
 }
 
-static spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
-                                           spyi_chunk *chunk, spyi_text *error) {
+SPYI_FN spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                            spyi_chunk *chunk, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_chunk *c = NULL;
     unsigned char *block, *data;
@@ -7476,7 +7523,7 @@ static bool spyi_null_op_uses(const spyi_null_op *op, uint64_t handle) {
     return false;
 }
 
-static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
+SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_chunk **link = &n->chunks, *c;
     size_t i;
@@ -7546,8 +7593,8 @@ static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interfa
     return spyi_null_check_parameters(n, interface, error);
 }
 
-static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                  spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const spyi_interface *interface = &desc->interface;
     spyi_null_kernel *k;
@@ -7585,7 +7632,7 @@ static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, sp
     return SPY_OK;
 }
 
-static void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
+SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)kernel;
     if (!k) return;
@@ -7601,108 +7648,31 @@ static void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     free(k);
 }
 
-// >>order
+// >>backend/null/works.c ------------------------------------------------------------------------------------
 
-static bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, uint64_t b, uint64_t b_offset,
-                              uint64_t b_size) {
-    return a && a == b && a_offset < b_offset + b_size && b_offset < a_offset + a_size;
+// The kinds of work that the null backend carries out: the rules of backend.h for each, and what it does to memory.
+
+// Where the op writes and reads: ranges that have been checked.
+static void spyi_null_set_to(spyi_null_gpu *n, spyi_null_op *op, const spyi_chunk *to, uint64_t offset,
+                             uint64_t size) {
+    op->to = to->handle;
+    op->to_offset = offset;
+    op->to_memory = spyi_null_range(n, op->work->kind->name, op->to, offset, size, NULL);
+    op->size = size;
 }
 
-// Whether `op` is known to touch the range. Handles are never 0, and 0 stands in a transfer's unused side.
-static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t offset, uint64_t size) {
-    uint32_t i;
-    if (spyi_null_overlap(op->to, op->to_offset, op->size, handle, offset, size)) return true;
-    if (spyi_null_overlap(op->from, op->from_offset, op->size, handle, offset, size)) return true;
-    for (i = 0; i < op->binding_count; i++) {
-        const spyi_binding *b = &op->bindings[i];
-        if (spyi_null_overlap(b->handle, b->offset, b->range, handle, offset, size)) return true;
-    }
-    return false;
+static void spyi_null_set_from(spyi_null_gpu *n, spyi_null_op *op, uint64_t handle, uint64_t offset,
+                               uint64_t size) {
+    op->from = handle;
+    op->from_offset = offset;
+    op->from_memory = spyi_null_range(n, op->work->kind->name, handle, offset, size, NULL);
+    op->size = size;
 }
 
-// Two pieces of work need an order when a transfer of one writes what the other touches. (What a kernel
-// writes is not known here: two dispatches, or a dispatch and a copy from what it has bound, may be right
-// without a barrier.)
-static bool spyi_null_need_order(const spyi_null_op *a, const spyi_null_op *b) {
-    return (a->to && spyi_null_touches(b, a->to, a->to_offset, a->size)) ||
-           (b->to && spyi_null_touches(a, b->to, b->to_offset, b->size));
-}
+// >>dispatch
 
-static const char *spyi_null_kind_name(spyi_null_op_kind kind) {
-    switch (kind) {
-    case SPYI_NULL_DISPATCH: return "dispatch";
-    case SPYI_NULL_COPY: return "copy";
-    case SPYI_NULL_FILL: return "fill";
-    case SPYI_NULL_LABEL: return "label";
-    default: return "upload";
-    }
-}
-
-// A barrier before a piece of work orders all earlier work before it and before all later work, but not
-// itself before what follows.
-static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op, spyi_text *error) {
-    size_t i;
-    if (op->barrier) return SPY_OK;
-    for (i = n->op_count; i > n->done_count; i--) {
-        const spyi_null_op *earlier = n->ops[i - 1];
-        if (spyi_null_need_order(earlier, op))
-            return spyi_null_broken(n, error, "%s: no barrier after the %s of submit %llu that it overlaps",
-                                    spyi_null_kind_name(op->kind), spyi_null_kind_name(earlier->kind),
-                                    (unsigned long long)earlier->submit);
-        if (earlier->barrier) break;
-    }
-    return SPY_OK;
-}
-
-// >>recording
-
-// An operation with `size` bytes of its own behind it, at *bytes.
-static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, spyi_null_op_kind kind, bool barrier, uint64_t size,
-                                      unsigned char **bytes, spyi_text *error) {
-    const size_t head = spyi_align(sizeof(spyi_null_op), 16);
-    spyi_null_op *op = NULL;
-    if (n->op_count == n->op_capacity) {
-        size_t capacity = n->op_capacity ? n->op_capacity * 2 : 64;
-        spyi_null_op **ops = (spyi_null_op **)spyi_realloc(n->ops, capacity * sizeof *ops);
-        if (ops) {
-            n->ops = ops;
-            n->op_capacity = capacity;
-        }
-    }
-    if (n->op_count < n->op_capacity) op = (spyi_null_op *)spyi_malloc(head + (size_t)size);
-    if (!op) {
-        spyi_text_add(error, "no host memory to record a %s", spyi_null_kind_name(kind));
-        return NULL;
-    }
-    memset(op, 0, sizeof *op);
-    op->kind = kind;
-    op->barrier = barrier;
-    op->submit = n->open;
-    *bytes = (unsigned char *)op + head;
-    return op;
-}
-
-// Checks the order and adds the operation to the list, or frees it.
-static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text *error) {
-    spy_status status = spyi_null_check_order(n, op, error);
-    if (status != SPY_OK) {
-        free(op);
-        return status;
-    }
-    n->ops[n->op_count++] = op;
-    n->open_has_work = true;
-    if (op->barrier) n->base.stats.barriers++;
-    return SPY_OK;
-}
-
-static spy_status spyi_null_begin(spyi_null_gpu *n, spyi_text *error) {
-    spy_status status =
-        n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
-    if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
-    return status;
-}
-
-static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch *d, spyi_text *error) {
+static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
     const spyi_limits *limits = &n->base.limits;
     const spyi_null_kernel *k = (const spyi_null_kernel *)(const void *)d->kernel;
     uint32_t i;
@@ -7751,151 +7721,356 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
     return SPY_OK;
 }
 
-static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
-    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
-    spyi_null_gpu *n = spyi_null_cast(gpu);
+static void spyi_null_describe_dispatch(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                        void *extra) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)op->work;
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
-    spyi_null_op *op;
-    unsigned char *bytes;
-    size_t block_size, binding_size, uniform_size, label_size;
-    uint32_t i;
-    spy_status status = spyi_null_begin(n, error);
-    if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
-    if (status != SPY_OK) return status;
-    block_size = spyi_align(k->base.block_size, 16); // so that the bindings behind it are aligned
-    binding_size = k->base.binding_count * sizeof(spyi_binding);
-    uniform_size = k->base.uniform_count * sizeof(spyi_uniform);
-    for (i = 0; i < k->base.uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
-    label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, work->before.barrier,
-                          block_size + binding_size + uniform_size + label_size, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    (void)work;
     op->kernel = k;
     op->group_size = spyi_interface_threads(&k->interface);
-    if (d->indirect) {
-        op->from = d->indirect;
-        op->from_offset = d->indirect_offset;
-        op->from_memory = spyi_null_range(n, "dispatch", op->from, op->from_offset, sizeof op->groups, error);
-        op->size = sizeof op->groups;
-    } else {
-        memcpy(op->groups, d->groups, sizeof op->groups);
-    }
+    if (d->indirect) spyi_null_set_from(n, op, d->indirect, d->indirect_offset, sizeof op->groups);
+    else memcpy(op->groups, d->groups, sizeof op->groups);
     op->block_by_address = k->interface.block_by_address;
     op->block_size = k->base.block_size;
-    op->block = bytes;
-    if (k->base.block_size) memcpy(bytes, d->block, k->base.block_size);
-    bytes += block_size;
+    op->block = d->block;
     op->binding_count = k->base.binding_count;
-    op->bindings = (const spyi_binding *)(void *)bytes;
+    op->bindings = d->bindings;
     op->interface = &k->interface;
-    if (binding_size) memcpy(bytes, d->bindings, binding_size);
-    bytes += binding_size;
-    if (k->base.uniform_count) {
-        spyi_uniform *uniforms = (spyi_uniform *)(void *)bytes;
-        op->uniform_count = k->base.uniform_count;
-        op->uniforms = uniforms;
-        bytes += k->base.uniform_count * sizeof *uniforms;
-        for (i = 0; i < k->base.uniform_count; i++) {
-            memcpy(bytes, d->uniforms[i].data, d->uniforms[i].size);
-            uniforms[i].data = bytes;
-            uniforms[i].size = d->uniforms[i].size;
-            bytes += spyi_align(d->uniforms[i].size, 16);
-        }
-    }
-    op->label = (const char *)bytes;
-    memcpy(bytes, k->label, label_size);
-    status = spyi_null_add_op(n, op, error);
-    if (status != SPY_OK) return status;
-    spyi_atomic_add(&k->pending, 1);
-    n->recorded_dispatches++;
-    n->base.stats.dispatches++;
+    op->uniform_count = k->base.uniform_count;
+    op->uniforms = d->uniforms;
+    memcpy(extra, k->label, strlen(k->label) + 1); // the kernel may go before its work is looked at
+    op->label = (const char *)extra;
+}
+
+static size_t spyi_null_dispatch_extra(const spyi_work *work) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
+    return strlen(((const spyi_null_kernel *)(const void *)d->kernel)->label) + 1;
+}
+
+static void spyi_null_run_dispatch(spyi_null_gpu *n, spyi_null_op *op) {
+    if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
+    if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
+    spyi_atomic_add(&op->kernel->pending, -1);
+    op->kernel = NULL; // may be destroyed from now on
+}
+
+// >>transfers
+
+static spy_status spyi_null_check_copy(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_copy_work *c = (const spyi_copy_work *)(const void *)work;
+    if (!spyi_null_range(n, "copy: to", c->to->handle, c->to_offset, c->size, error) ||
+        !spyi_null_range(n, "copy: from", c->from->handle, c->from_offset, c->size, error))
+        return SPY_ERROR_INTERNAL;
+    if (spyi_null_overlap(c->to->handle, c->to_offset, c->size, c->from->handle, c->from_offset, c->size))
+        return spyi_null_broken(n, error, "copy: the two ranges overlap");
     return SPY_OK;
 }
 
-static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+static void spyi_null_describe_copy(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra) {
     const spyi_copy_work *c = (const spyi_copy_work *)(const void *)work;
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_null_op *op;
-    unsigned char *to_memory, *from_memory, *bytes;
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    to_memory = spyi_null_range(n, "copy: to", c->to->handle, c->to_offset, c->size, error);
-    if (!to_memory) return SPY_ERROR_INTERNAL;
-    from_memory = spyi_null_range(n, "copy: from", c->from->handle, c->from_offset, c->size, error);
-    if (!from_memory) return SPY_ERROR_INTERNAL;
-    if (spyi_null_overlap(c->to->handle, c->to_offset, c->size, c->from->handle, c->from_offset, c->size))
-        return spyi_null_broken(n, error, "copy: the two ranges overlap");
-    op = spyi_null_new_op(n, SPYI_NULL_COPY, work->before.barrier, 0, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->to = c->to->handle;
-    op->to_offset = c->to_offset;
-    op->to_memory = to_memory;
-    op->from = c->from->handle;
-    op->from_offset = c->from_offset;
-    op->from_memory = from_memory;
-    op->size = c->size;
-    return spyi_null_add_op(n, op, error);
+    (void)extra;
+    spyi_null_set_to(n, op, c->to, c->to_offset, c->size);
+    spyi_null_set_from(n, op, c->from->handle, c->from_offset, c->size);
 }
 
-static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+static void spyi_null_run_copy(spyi_null_gpu *n, spyi_null_op *op) {
+    (void)n;
+    memmove(op->to_memory, op->from_memory, (size_t)op->size);
+}
+
+static spy_status spyi_null_check_fill(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
     const spyi_fill_work *f = (const spyi_fill_work *)(const void *)work;
-    spyi_null_gpu *n = spyi_null_cast(gpu);
     const uint32_t alignment = n->base.limits.fill_alignment;
-    spyi_null_op *op;
-    unsigned char *memory, *bytes;
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
     if (f->offset % alignment != 0 || f->size % alignment != 0)
         return spyi_null_broken(n, error, "fill: offset %llu and size %llu must be multiples of %u",
                                 (unsigned long long)f->offset, (unsigned long long)f->size, alignment);
-    memory = spyi_null_range(n, "fill", f->to->handle, f->offset, f->size, error);
-    if (!memory) return SPY_ERROR_INTERNAL;
-    op = spyi_null_new_op(n, SPYI_NULL_FILL, work->before.barrier, 0, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->to = f->to->handle;
-    op->to_offset = f->offset;
-    op->to_memory = memory;
-    op->size = f->size;
+    return spyi_null_range(n, "fill", f->to->handle, f->offset, f->size, error) ? SPY_OK : SPY_ERROR_INTERNAL;
+}
+
+static void spyi_null_describe_fill(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra) {
+    const spyi_fill_work *f = (const spyi_fill_work *)(const void *)work;
+    (void)extra;
+    spyi_null_set_to(n, op, f->to, f->offset, f->size);
     op->pattern = f->pattern;
-    return spyi_null_add_op(n, op, error);
 }
 
-static spy_status spyi_null_write(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_null_op *op;
-    unsigned char *memory, *bytes;
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    memory = spyi_null_range(n, "upload", to->handle, offset, size, error);
-    if (!memory) return SPY_ERROR_INTERNAL;
-    op = spyi_null_new_op(n, SPYI_NULL_UPLOAD, barrier, size, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    memcpy(bytes, data, (size_t)size); // it may change after the return
-    op->data = bytes;
-    op->to = to->handle;
-    op->to_offset = offset;
-    op->to_memory = memory;
-    op->size = size;
-    return spyi_null_add_op(n, op, error);
+// The pattern's first byte in memory stands at `to_offset`.
+static void spyi_null_run_fill(spyi_null_gpu *n, spyi_null_op *op) {
+    (void)n;
+    for (uint64_t i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
 }
 
-static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+static spy_status spyi_null_check_upload(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
     const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
-    return spyi_null_write(gpu, u->to, u->offset, u->data, u->size, work->before.barrier, error);
+    return spyi_null_range(n, "upload", u->to->handle, u->offset, u->size, error) ? SPY_OK
+                                                                                  : SPY_ERROR_INTERNAL;
 }
 
-// >>submits
+static size_t spyi_null_keep_upload(const spyi_work *work, void *bytes) {
+    if (bytes) memcpy(bytes, work, sizeof(spyi_upload_work));
+    return sizeof(spyi_upload_work);
+}
 
-static uint64_t spyi_null_open_submit(spyi_gpu *gpu) {
+static size_t spyi_null_upload_extra(const spyi_work *work) {
+    return (size_t)((const spyi_upload_work *)(const void *)work)->size;
+}
+
+static void spyi_null_describe_upload(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                      void *extra) {
+    const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
+    memcpy(extra, u->data, (size_t)u->size); // it may change after the return
+    op->data = extra;
+    spyi_null_set_to(n, op, u->to, u->offset, u->size);
+}
+
+static void spyi_null_run_upload(spyi_null_gpu *n, spyi_null_op *op) {
+    (void)n;
+    memcpy(op->to_memory, op->data, (size_t)op->size);
+}
+
+// >>timestamps
+
+// The clock stands at 1000 ticks for each dispatch recorded so far.
+static spy_status spyi_null_time_mark(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
+    if (slot >= SPYI_TIME_SLOTS)
+        return spyi_null_broken(n, error, "time_mark: slot %u is not below %u", slot, SPYI_TIME_SLOTS);
+    n->marks[slot] = n->recorded_dispatches * 1000u;
+    n->open_has_work = true;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_check_time_store(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_time_store_work *s = (const spyi_time_store_work *)(const void *)work;
+    if (s->count == 0 || s->count > SPYI_TIME_SLOTS || s->offset % sizeof *n->marks)
+        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", s->count,
+                                (unsigned long long)s->offset);
+    return spyi_null_range(n, "time_store", s->to->handle, s->offset, s->count * sizeof *n->marks, error)
+               ? SPY_OK
+               : SPY_ERROR_INTERNAL;
+}
+
+static size_t spyi_null_time_store_extra(const spyi_work *work) {
+    return ((const spyi_time_store_work *)(const void *)work)->count * sizeof(uint64_t);
+}
+
+static void spyi_null_describe_time_store(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                          void *extra) {
+    const spyi_time_store_work *s = (const spyi_time_store_work *)(const void *)work;
+    memcpy(extra, n->marks, s->count * sizeof *n->marks);
+    op->data = extra;
+    spyi_null_set_to(n, op, s->to, s->offset, s->count * sizeof *n->marks);
+}
+
+// >>labels
+
+static spy_status spyi_null_check_label(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_label_work *l = (const spyi_label_work *)(const void *)work;
+    if (l->label == SPYI_LABEL_POP && n->label_depth == 0)
+        return spyi_null_broken(n, error, "label: a pop without a push");
+    if (l->label != SPYI_LABEL_POP && !l->name) return spyi_null_broken(n, error, "label: the name is NULL");
+    return SPY_OK;
+}
+
+static void spyi_null_describe_label(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra) {
+    const spyi_label_work *l = (const spyi_label_work *)(const void *)op->work;
+    (void)work, (void)extra;
+    if (l->label == SPYI_LABEL_PUSH) n->label_depth++;
+    if (l->label == SPYI_LABEL_POP) n->label_depth--;
+    if (l->label != SPYI_LABEL_POP) op->label = l->name;
+}
+
+// >>the rules
+
+SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
+    // By spyi_work_number. Of a kind that is not here, work is written down, and changes nothing.
+    static const spyi_null_rule rules[SPYI_WORK_ROOM] = {
+        { SPYI_NULL_DISPATCH, false, spyi_null_check_dispatch, NULL, spyi_null_dispatch_extra,
+          spyi_null_describe_dispatch, spyi_null_run_dispatch },
+        { SPYI_NULL_COPY, false, spyi_null_check_copy, NULL, NULL, spyi_null_describe_copy,
+          spyi_null_run_copy },
+        { SPYI_NULL_FILL, false, spyi_null_check_fill, NULL, NULL, spyi_null_describe_fill,
+          spyi_null_run_fill },
+        { SPYI_NULL_UPLOAD, false, spyi_null_check_upload, spyi_null_keep_upload, spyi_null_upload_extra,
+          spyi_null_describe_upload, spyi_null_run_upload },
+        { SPYI_NULL_LABEL, false, spyi_null_check_label, NULL, NULL, spyi_null_describe_label, NULL },
+        { SPYI_NULL_OTHER, true, spyi_null_time_mark, NULL, NULL, NULL, NULL },
+        { SPYI_NULL_UPLOAD, false, spyi_null_check_time_store, NULL, spyi_null_time_store_extra,
+          spyi_null_describe_time_store, spyi_null_run_upload },
+    };
+    return &rules[work->kind->number];
+}
+
+// >>backend/null/record.c -----------------------------------------------------------------------------------
+
+// The null backend writes work down, whatever its kind: checked against backend.h, in the order of its barriers, and carried out
+// when its batch is done.
+
+// >>order
+
+SPYI_FN bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, uint64_t b, uint64_t b_offset,
+                               uint64_t b_size) {
+    return a && a == b && a_offset < b_offset + b_size && b_offset < a_offset + a_size;
+}
+
+// Whether `op` is known to touch the range. Handles are never 0, and 0 stands in a transfer's unused side.
+static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t offset, uint64_t size) {
+    uint32_t i;
+    if (spyi_null_overlap(op->to, op->to_offset, op->size, handle, offset, size)) return true;
+    if (spyi_null_overlap(op->from, op->from_offset, op->size, handle, offset, size)) return true;
+    for (i = 0; i < op->binding_count; i++) {
+        const spyi_binding *b = &op->bindings[i];
+        if (spyi_null_overlap(b->handle, b->offset, b->range, handle, offset, size)) return true;
+    }
+    return false;
+}
+
+// Two pieces of work need an order when a transfer of one writes what the other touches. (What a kernel
+// writes is not known here: two dispatches, or a dispatch and a copy from what it has bound, may be right
+// without a barrier.)
+static bool spyi_null_need_order(const spyi_null_op *a, const spyi_null_op *b) {
+    return (a->to && spyi_null_touches(b, a->to, a->to_offset, a->size)) ||
+           (b->to && spyi_null_touches(a, b->to, b->to_offset, b->size));
+}
+
+// A barrier before a piece of work orders all earlier work before it and before all later work, but not
+// itself before what follows.
+static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op, spyi_text *error) {
+    size_t i;
+    if (op->barrier) return SPY_OK;
+    for (i = n->op_count; i > n->done_count; i--) {
+        const spyi_null_op *earlier = n->ops[i - 1];
+        if (spyi_null_need_order(earlier, op))
+            return spyi_null_broken(n, error, "%s: no barrier after the %s of submit %llu that it overlaps",
+                                    op->work->kind->name, earlier->work->kind->name,
+                                    (unsigned long long)earlier->submit);
+        if (earlier->barrier) break;
+    }
+    return SPY_OK;
+}
+
+// >>recording
+
+// An operation with a copy of the work and of its transitions behind it.
+static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_null_rule *rule = spyi_null_rule_of(work);
+    size_t (*keep)(const spyi_work *, void *) = rule->keep ? rule->keep : work->kind->keep;
+    const size_t head = spyi_align(sizeof(spyi_null_op), 16);
+    const size_t transitions = work->before.transition_count * sizeof *work->before.transitions;
+    const size_t kept = keep ? spyi_align(keep(work, NULL), 16) : 0;
+    const size_t extra = rule->extra ? rule->extra(work) : 0;
+    spyi_null_op *op = NULL;
+    if (n->op_count == n->op_capacity) {
+        size_t capacity = n->op_capacity ? n->op_capacity * 2 : 64;
+        spyi_null_op **ops = (spyi_null_op **)spyi_realloc(n->ops, capacity * sizeof *ops);
+        if (ops) {
+            n->ops = ops;
+            n->op_capacity = capacity;
+        }
+    }
+    if (n->op_count < n->op_capacity && keep)
+        op = (spyi_null_op *)spyi_malloc(head + kept + transitions + extra);
+    if (!op) {
+        spyi_text_add(error, keep ? "no host memory to record a %s" : "a %s cannot be kept",
+                      work->kind->name);
+        return NULL;
+    }
+    memset(op, 0, sizeof *op);
+    char *bytes = (char *)op + head;
+    keep(work, bytes);
+    spyi_work *copy = (spyi_work *)(void *)bytes;
+    if (transitions) memcpy(bytes + kept, work->before.transitions, transitions);
+    copy->before.transitions = transitions ? (const spyi_transition *)(const void *)(bytes + kept) : NULL;
+    op->kind = rule->kind;
+    op->barrier = work->before.barrier;
+    op->submit = n->open;
+    op->work = copy;
+    op->label = "";
+    if (rule->describe) rule->describe(n, op, work, bytes + kept + transitions);
+    return op;
+}
+
+// Checks the order and adds the operation to the list, or frees it.
+static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text *error) {
+    spy_status status = spyi_null_check_order(n, op, error);
+    if (status != SPY_OK) {
+        free(op);
+        return status;
+    }
+    n->ops[n->op_count++] = op;
+    n->open_has_work = true;
+    if (op->barrier) n->base.stats.barriers++;
+    if (op->kernel) {
+        spyi_atomic_add(&op->kernel->pending, 1);
+        n->recorded_dispatches++;
+        n->base.stats.dispatches++;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_null_record(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    const spyi_null_rule *rule = spyi_null_rule_of(work);
+    spyi_null_op *op;
+    spy_status status =
+        n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
+    if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
+    if (status == SPY_OK && rule->check) status = rule->check(n, work, error);
+    if (status != SPY_OK || rule->at_once) return status;
+    op = spyi_null_new_op(n, work, error);
+    return op ? spyi_null_add_op(n, op, error) : SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// >>batches
+
+SPYI_FN void spyi_null_forget_done(spyi_null_gpu *n) {
+    size_t i;
+    for (i = 0; i < n->done_count; i++) free(n->ops[i]);
+    n->op_count -= n->done_count;
+    if (n->op_count) memmove(n->ops, n->ops + n->done_count, n->op_count * sizeof *n->ops);
+    n->done_count = 0;
+}
+
+SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
+    if (submit >= n->open) submit = n->open - 1;
+    if (submit <= n->finished) return;
+    while (n->done_count < n->op_count && n->ops[n->done_count]->submit <= submit) {
+        spyi_null_op *op = n->ops[n->done_count];
+        const spyi_null_rule *rule = spyi_null_rule_of(op->work);
+        if (rule->carry_out) rule->carry_out(n, op);
+        op->done = true;
+        n->done_count++;
+    }
+    n->finished = submit;
+    if (n->no_log) spyi_null_forget_done(n);
+}
+
+// After the loss of a device nothing is carried out, and nothing is waited for.
+SPYI_FN void spyi_null_lose(spyi_null_gpu *n) {
+    n->lost = true;
+    while (n->op_count > n->done_count) {
+        spyi_null_op *op = n->ops[--n->op_count];
+        if (op->kernel) spyi_atomic_add(&op->kernel->pending, -1);
+        free(op);
+    }
+    n->open_has_work = false;
+    n->finished = n->open;
+}
+
+SPYI_FN spy_status spyi_null_lost(spyi_text *error) {
+    spyi_text_add(error, "the device is lost");
+    return SPY_ERROR_DEVICE_LOST;
+}
+
+SPYI_FN uint64_t spyi_null_open_submit(spyi_gpu *gpu) {
     return spyi_null_cast(gpu)->open;
 }
 
-static uint64_t spyi_null_finished_submit(spyi_gpu *gpu) {
+SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu) {
     return spyi_null_cast(gpu)->finished;
 }
 
-static spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spy_status status;
     if (n->lost) return spyi_null_lost(error);
@@ -7910,7 +8085,7 @@ static spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-static spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
+SPYI_FN spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     if (n->lost) return spyi_null_lost(error);
     if (submit >= n->open) {
@@ -7927,8 +8102,8 @@ static spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
     return SPY_OK;
 }
 
-static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
-                                     uint64_t size, uint64_t after, spyi_text *error) {
+SPYI_FN spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                      uint64_t size, uint64_t after, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const unsigned char *memory;
     size_t i;
@@ -7941,7 +8116,7 @@ static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk
         if (spyi_null_overlap(op->to, op->to_offset, op->size, from->handle, offset, size))
             return spyi_null_broken(
                 n, error, "download after submit %llu: the %s of submit %llu still writes there",
-                (unsigned long long)after, spyi_null_kind_name(op->kind), (unsigned long long)op->submit);
+                (unsigned long long)after, op->work->kind->name, (unsigned long long)op->submit);
     }
     memcpy(data, memory, (size_t)size);
     return SPY_OK;
@@ -7949,7 +8124,7 @@ static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk
 
 // >>timers: a dispatch takes 1000 ns
 
-static spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     if (n->lost) return spyi_null_lost(error);
     if (n->time_state == 1) return spyi_null_broken(n, error, "time_begin: the last one has not ended");
@@ -7959,7 +8134,7 @@ static spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-static spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     if (n->lost) return spyi_null_lost(error);
     if (n->time_state != 1) return spyi_null_broken(n, error, "time_end: there was no time_begin");
@@ -7970,7 +8145,7 @@ static spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error) {
+SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spy_status status;
     if (n->time_state != 2) return spyi_null_broken(n, error, "time_elapsed: there was no time_end");
@@ -7979,55 +8154,17 @@ static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text 
     return status;
 }
 
-// The clock stands at 1000 ticks for each dispatch recorded so far.
-static spy_status spyi_null_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
-    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    if (slot >= SPYI_TIME_SLOTS)
-        return spyi_null_broken(n, error, "time_mark: slot %u is not below %u", slot, SPYI_TIME_SLOTS);
-    n->marks[slot] = n->recorded_dispatches * 1000u;
-    n->open_has_work = true;
-    return SPY_OK;
+// >>backend/null/null.c -------------------------------------------------------------------------------------
+
+// The null backend's device, and what a test asks of it.
+
+static uint32_t spyi_null_u32(uint32_t value, uint32_t if_zero) {
+    return value ? value : if_zero;
 }
 
-static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
-    const spyi_time_store_work *s = (const spyi_time_store_work *)(const void *)work;
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    if (s->count == 0 || s->count > SPYI_TIME_SLOTS || s->offset % sizeof *n->marks)
-        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", s->count,
-                                (unsigned long long)s->offset);
-    return spyi_null_write(gpu, s->to, s->offset, n->marks, s->count * sizeof *n->marks, work->before.barrier,
-                           error);
+static uint64_t spyi_null_u64(uint64_t value, uint64_t if_zero) {
+    return value ? value : if_zero;
 }
-
-// >>labels
-
-static spy_status spyi_null_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
-    const spyi_label_work *l = (const spyi_label_work *)(const void *)work;
-    const spyi_label kind = l->label;
-    const char *name = l->name;
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_null_op *op;
-    unsigned char *bytes;
-    size_t size;
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    if (kind == SPYI_LABEL_POP && n->label_depth == 0)
-        return spyi_null_broken(n, error, "label: a pop without a push");
-    if (kind != SPYI_LABEL_POP && !name) return spyi_null_broken(n, error, "label: the name is NULL");
-    size = kind == SPYI_LABEL_POP ? 1 : strlen(name) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_LABEL, false, size, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    memcpy(bytes, kind == SPYI_LABEL_POP ? "" : name, size);
-    op->label = (const char *)bytes;
-    if (kind == SPYI_LABEL_PUSH) n->label_depth++;
-    if (kind == SPYI_LABEL_POP) n->label_depth--;
-    return spyi_null_add_op(n, op, error);
-}
-
-// >>device
 
 static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     const uint32_t all_features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 |
@@ -8141,6 +8278,9 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_free(n->base.ctx, n, sizeof *n);
 }
 
+// Work of whatever kind is written down.
+#define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
+
 static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_enumerate,
                                                      spyi_null_create,
@@ -8150,9 +8290,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_compile_as_is,
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
-                                                     { spyi_null_dispatch, spyi_null_copy, spyi_null_fill,
-                                                       spyi_null_upload, spyi_null_label, spyi_null_time_mark,
-                                                       spyi_null_time_store },
+                                                     { SPYI_NULL_RECORDS(spyi_null_record) },
                                                      spyi_null_download,
                                                      spyi_null_time_begin,
                                                      spyi_null_time_end,
@@ -8213,18 +8351,6 @@ void spyi_null_hold_submits(spyi_gpu *gpu, bool hold) {
 
 void spyi_null_finish(spyi_gpu *gpu, uint64_t submit) {
     spyi_null_run_up_to(spyi_null_cast(gpu), submit);
-}
-
-void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, spy_status status) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_mutex_lock(&n->lock);
-    n->fail_status[step] = status;
-    n->fail_skip[step] = skip;
-    spyi_mutex_unlock(&n->lock);
-}
-
-const char *spyi_null_report(spyi_gpu *gpu) {
-    return spyi_text_str(spyi_null_cast(gpu)->report);
 }
 
 spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu) {
@@ -10589,6 +10715,14 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
 // their parts meet and one of them writes. A texture's part has one layout at a time, for one sort of use: a transition to
 // another one also orders the part's uses before it and after it.
 
+#if defined(__GNUC__) || defined(__clang__)
+#define SPYI_HAZARDS_COLD __attribute__((noinline, cold))
+#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else they are called for each use
+#else
+#define SPYI_HAZARDS_COLD
+#define SPYI_HAZARDS_HOT
+#endif
+
 // >>memory
 
 static spyi_storage *spyi_use_storage(const spyi_use *use) {
@@ -10599,7 +10733,7 @@ static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin,
     return begin < other_end && other_begin < end;
 }
 
-static bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
+static SPYI_HAZARDS_HOT bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
     const spyi_storage *storage = spyi_use_storage(use);
     if (storage->write_epoch == device->epoch &&
         spyi_ranges_meet(use->begin, use->end, storage->write_begin, storage->write_end))
@@ -10608,8 +10742,8 @@ static bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use)
            spyi_ranges_meet(use->begin, use->end, storage->read_begin, storage->read_end);
 }
 
-static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
-                              uint64_t end) {
+static SPYI_HAZARDS_HOT void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now,
+                                               uint64_t begin, uint64_t end) {
     if (*epoch != now) {
         *epoch = now;
         *first = begin;
@@ -10682,8 +10816,10 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
     last->to = to;
 }
 
-static void spyi_texture_note(spy_device *device, const spyi_use *use) {
-    const spyi_texture *texture = spyi_use_texture(use);
+static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t submit) {
+    spyi_texture *texture = spyi_use_texture(use);
+    texture->resource.use_submit = submit;
+    if (use->how & SPYI_USE_WRITES) texture->resource.write_submit = submit;
     for (uint64_t i = use->begin; i < use->end; i++) {
         spyi_texture_part *part = &texture->parts[i];
         if (part->how != use->how) spyi_add_transition(device, texture, i, part->how, use->how);
@@ -10703,49 +10839,76 @@ static void spyi_textures_failed(const spyi_use *uses, uint32_t count) {
 
 // >>uses
 
-// Of group counts, and of textures. Group counts are read at a stage that ordinary barriers do not cover: any write since the
-// last one that does calls for another, whatever epoch it fell into.
-static bool spyi_special_conflicts(const spy_device *device, const spyi_use *use) {
-    if (use->how >= SPYI_USE_TEXTURE) return spyi_texture_conflicts(device, use);
-    uint64_t written = spyi_use_storage(use)->write_epoch;
-    if (written < device->untracked_epoch) written = device->untracked_epoch;
-    if (written > 0 && written >= device->counts_epoch) return true;
-    return spyi_memory_conflicts(device, use);
+static SPYI_HAZARDS_HOT void spyi_memory_note(const spyi_use *use, uint64_t epoch, uint64_t submit) {
+    spyi_storage *s = spyi_use_storage(use);
+    s->resource.use_submit = submit;
+    if (use->how & SPYI_USE_READS)
+        spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
+    if (!(use->how & SPYI_USE_WRITES)) return;
+    spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
+    s->resource.write_submit = submit;
 }
 
-static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
-    return SPYI_LIKELY(use->how < SPYI_USE_COUNTS) ? spyi_memory_conflicts(device, use)
-                                                   : spyi_special_conflicts(device, use);
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
+// another, whatever epoch it fell into.
+static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) {
+    uint64_t written = spyi_use_storage(use)->write_epoch;
+    if (written < device->untracked_epoch) written = device->untracked_epoch;
+    return (written > 0 && written >= device->counts_epoch) || spyi_memory_conflicts(device, use);
+}
+
+static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t count, uint64_t submit) {
+    for (uint32_t i = 0; i < count; i++) uses[i].resource->held_submit = submit;
+}
+
+// The batch that the work goes into.
+static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    device->last_submit = submit;
+    if (device->base->recording) spyi_hold_uses(uses, count, submit);
+    if (untracked) device->untracked_submit = submit;
+    return submit;
+}
+
+// Uses of every sort.
+static SPYI_HAZARDS_COLD spyi_before spyi_take_special(spy_device *device, const spyi_use *uses,
+                                                       uint32_t count, bool untracked) {
+    spyi_before before;
+    before.barrier = untracked || device->barrier_owed;
+    for (uint32_t i = 0; i < count && !before.barrier; i++) {
+        const spyi_use *use = &uses[i];
+        before.barrier = use->how >= SPYI_USE_TEXTURE  ? spyi_texture_conflicts(device, use)
+                         : use->how >= SPYI_USE_COUNTS ? spyi_counts_conflict(device, use)
+                                                       : spyi_memory_conflicts(device, use);
+    }
+    if (before.barrier) device->epoch++;
+    uint64_t submit = spyi_take_submit(device, uses, count, untracked);
+    device->transition_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_use *use = &uses[i];
+        if (use->how < SPYI_USE_TEXTURE) spyi_memory_note(use, device->epoch, submit);
+        else spyi_texture_note(device, use, submit);
+        if (before.barrier && (use->how & SPYI_USE_COUNTS)) device->counts_epoch = device->epoch;
+    }
+    before.transition_count = device->transition_count;
+    before.transitions = device->transitions;
+    return before;
 }
 
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     spyi_before before;
-    before.barrier = untracked || device->barrier_owed;
-    for (uint32_t i = 0; i < count && !before.barrier; i++)
-        before.barrier = spyi_use_conflicts(device, &uses[i]);
-    if (before.barrier) device->epoch++;
-    uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
-    device->last_submit = submit;
-    device->transition_count = 0;
-    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].resource->held_submit = submit;
-    if (untracked) device->untracked_submit = submit;
+    bool barrier = untracked || device->barrier_owed;
     for (uint32_t i = 0; i < count; i++) {
-        const spyi_use *use = &uses[i];
-        use->resource->use_submit = submit;
-        if (use->how & SPYI_USE_WRITES) use->resource->write_submit = submit;
-        if (!SPYI_LIKELY(use->how < SPYI_USE_TEXTURE)) {
-            spyi_texture_note(device, use);
-            continue;
-        }
-        spyi_storage *s = spyi_use_storage(use);
-        if (before.barrier && (use->how & SPYI_USE_COUNTS)) device->counts_epoch = epoch;
-        if (use->how & SPYI_USE_READS)
-            spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
-        if (use->how & SPYI_USE_WRITES)
-            spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
+        if (!SPYI_LIKELY(uses[i].how < SPYI_USE_COUNTS))
+            return spyi_take_special(device, uses, count, untracked);
+        barrier = barrier || spyi_memory_conflicts(device, &uses[i]);
     }
-    before.transition_count = device->transition_count;
-    before.transitions = device->transitions;
+    if (barrier) device->epoch++;
+    uint64_t submit = spyi_take_submit(device, uses, count, untracked), epoch = device->epoch;
+    for (uint32_t i = 0; i < count; i++) spyi_memory_note(&uses[i], epoch, submit);
+    before.barrier = barrier;
+    before.transition_count = 0;
+    before.transitions = NULL;
     return before;
 }
 

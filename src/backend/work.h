@@ -51,8 +51,8 @@ typedef struct spyi_transition {
 // What must come before work: nothing; or a barrier, so that it sees all earlier work finished; or transitions, with or
 // without such a barrier. Work on buffers alone has no transitions.
 typedef struct spyi_before {
-    uint32_t transition_count;
     bool barrier;
+    uint32_t transition_count;
     const spyi_transition *transitions; // read when transition_count > 0
 } spyi_before;
 

@@ -5,6 +5,14 @@
 // another one also orders the part's uses before it and after it.
 #include "data/device.h"
 
+#if defined(__GNUC__) || defined(__clang__)
+#define SPYI_HAZARDS_COLD __attribute__((noinline, cold))
+#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else they are called for each use
+#else
+#define SPYI_HAZARDS_COLD
+#define SPYI_HAZARDS_HOT
+#endif
+
 // >>memory
 
 static spyi_storage *spyi_use_storage(const spyi_use *use) {
@@ -15,7 +23,7 @@ static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin,
     return begin < other_end && other_begin < end;
 }
 
-static bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
+static SPYI_HAZARDS_HOT bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
     const spyi_storage *storage = spyi_use_storage(use);
     if (storage->write_epoch == device->epoch &&
         spyi_ranges_meet(use->begin, use->end, storage->write_begin, storage->write_end))
@@ -24,8 +32,8 @@ static bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use)
            spyi_ranges_meet(use->begin, use->end, storage->read_begin, storage->read_end);
 }
 
-static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
-                              uint64_t end) {
+static SPYI_HAZARDS_HOT void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now,
+                                               uint64_t begin, uint64_t end) {
     if (*epoch != now) {
         *epoch = now;
         *first = begin;
@@ -98,8 +106,10 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
     last->to = to;
 }
 
-static void spyi_texture_note(spy_device *device, const spyi_use *use) {
-    const spyi_texture *texture = spyi_use_texture(use);
+static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t submit) {
+    spyi_texture *texture = spyi_use_texture(use);
+    texture->resource.use_submit = submit;
+    if (use->how & SPYI_USE_WRITES) texture->resource.write_submit = submit;
     for (uint64_t i = use->begin; i < use->end; i++) {
         spyi_texture_part *part = &texture->parts[i];
         if (part->how != use->how) spyi_add_transition(device, texture, i, part->how, use->how);
@@ -119,49 +129,76 @@ static void spyi_textures_failed(const spyi_use *uses, uint32_t count) {
 
 // >>uses
 
-// Of group counts, and of textures. Group counts are read at a stage that ordinary barriers do not cover: any write since the
-// last one that does calls for another, whatever epoch it fell into.
-static bool spyi_special_conflicts(const spy_device *device, const spyi_use *use) {
-    if (use->how >= SPYI_USE_TEXTURE) return spyi_texture_conflicts(device, use);
-    uint64_t written = spyi_use_storage(use)->write_epoch;
-    if (written < device->untracked_epoch) written = device->untracked_epoch;
-    if (written > 0 && written >= device->counts_epoch) return true;
-    return spyi_memory_conflicts(device, use);
+static SPYI_HAZARDS_HOT void spyi_memory_note(const spyi_use *use, uint64_t epoch, uint64_t submit) {
+    spyi_storage *s = spyi_use_storage(use);
+    s->resource.use_submit = submit;
+    if (use->how & SPYI_USE_READS)
+        spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
+    if (!(use->how & SPYI_USE_WRITES)) return;
+    spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
+    s->resource.write_submit = submit;
 }
 
-static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
-    return SPYI_LIKELY(use->how < SPYI_USE_COUNTS) ? spyi_memory_conflicts(device, use)
-                                                   : spyi_special_conflicts(device, use);
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
+// another, whatever epoch it fell into.
+static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) {
+    uint64_t written = spyi_use_storage(use)->write_epoch;
+    if (written < device->untracked_epoch) written = device->untracked_epoch;
+    return (written > 0 && written >= device->counts_epoch) || spyi_memory_conflicts(device, use);
+}
+
+static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t count, uint64_t submit) {
+    for (uint32_t i = 0; i < count; i++) uses[i].resource->held_submit = submit;
+}
+
+// The batch that the work goes into.
+static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    device->last_submit = submit;
+    if (device->base->recording) spyi_hold_uses(uses, count, submit);
+    if (untracked) device->untracked_submit = submit;
+    return submit;
+}
+
+// Uses of every sort.
+static SPYI_HAZARDS_COLD spyi_before spyi_take_special(spy_device *device, const spyi_use *uses,
+                                                       uint32_t count, bool untracked) {
+    spyi_before before;
+    before.barrier = untracked || device->barrier_owed;
+    for (uint32_t i = 0; i < count && !before.barrier; i++) {
+        const spyi_use *use = &uses[i];
+        before.barrier = use->how >= SPYI_USE_TEXTURE  ? spyi_texture_conflicts(device, use)
+                         : use->how >= SPYI_USE_COUNTS ? spyi_counts_conflict(device, use)
+                                                       : spyi_memory_conflicts(device, use);
+    }
+    if (before.barrier) device->epoch++;
+    uint64_t submit = spyi_take_submit(device, uses, count, untracked);
+    device->transition_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_use *use = &uses[i];
+        if (use->how < SPYI_USE_TEXTURE) spyi_memory_note(use, device->epoch, submit);
+        else spyi_texture_note(device, use, submit);
+        if (before.barrier && (use->how & SPYI_USE_COUNTS)) device->counts_epoch = device->epoch;
+    }
+    before.transition_count = device->transition_count;
+    before.transitions = device->transitions;
+    return before;
 }
 
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     spyi_before before;
-    before.barrier = untracked || device->barrier_owed;
-    for (uint32_t i = 0; i < count && !before.barrier; i++)
-        before.barrier = spyi_use_conflicts(device, &uses[i]);
-    if (before.barrier) device->epoch++;
-    uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
-    device->last_submit = submit;
-    device->transition_count = 0;
-    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].resource->held_submit = submit;
-    if (untracked) device->untracked_submit = submit;
+    bool barrier = untracked || device->barrier_owed;
     for (uint32_t i = 0; i < count; i++) {
-        const spyi_use *use = &uses[i];
-        use->resource->use_submit = submit;
-        if (use->how & SPYI_USE_WRITES) use->resource->write_submit = submit;
-        if (!SPYI_LIKELY(use->how < SPYI_USE_TEXTURE)) {
-            spyi_texture_note(device, use);
-            continue;
-        }
-        spyi_storage *s = spyi_use_storage(use);
-        if (before.barrier && (use->how & SPYI_USE_COUNTS)) device->counts_epoch = epoch;
-        if (use->how & SPYI_USE_READS)
-            spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
-        if (use->how & SPYI_USE_WRITES)
-            spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
+        if (!SPYI_LIKELY(uses[i].how < SPYI_USE_COUNTS))
+            return spyi_take_special(device, uses, count, untracked);
+        barrier = barrier || spyi_memory_conflicts(device, &uses[i]);
     }
-    before.transition_count = device->transition_count;
-    before.transitions = device->transitions;
+    if (barrier) device->epoch++;
+    uint64_t submit = spyi_take_submit(device, uses, count, untracked), epoch = device->epoch;
+    for (uint32_t i = 0; i < count; i++) spyi_memory_note(&uses[i], epoch, submit);
+    before.barrier = barrier;
+    before.transition_count = 0;
+    before.transitions = NULL;
     return before;
 }
 

@@ -53,12 +53,14 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
     SPYI_NULL_UPLOAD,
-    SPYI_NULL_LABEL
+    SPYI_NULL_LABEL,
+    SPYI_NULL_OTHER // what the backend only writes down
 } spyi_null_op_kind;
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
 typedef struct spyi_null_op {
-    spyi_null_op_kind kind;
+    spyi_null_op_kind kind; // stores of timestamps are uploads
+    const spyi_work *work;  // a copy, with its transitions
     bool barrier;
     bool done;
     uint64_t submit; // number of its batch
@@ -85,6 +87,9 @@ typedef struct spyi_null_op {
     const unsigned char *from_memory;
     struct spyi_null_kernel *kernel;
 } spyi_null_op;
+
+// All of it as text, a line for each piece, with what came before it.
+SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out);
 
 SPYI_FN size_t spyi_null_op_count(spyi_gpu *gpu);
 SPYI_FN const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index); // NULL beyond the last
