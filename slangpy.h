@@ -7146,12 +7146,12 @@ typedef struct spyi_null_desc {
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
+    SPYI_NULL_OTHER, // what the backend only writes down
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
     SPYI_NULL_UPLOAD,
-    SPYI_NULL_LABEL,
-    SPYI_NULL_OTHER // what the backend only writes down
+    SPYI_NULL_LABEL
 } spyi_null_op_kind;
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
@@ -10822,19 +10822,27 @@ static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t 
     if (use->how & SPYI_USE_WRITES) texture->resource.write_submit = submit;
     for (uint64_t i = use->begin; i < use->end; i++) {
         spyi_texture_part *part = &texture->parts[i];
-        if (part->how != use->how) spyi_add_transition(device, texture, i, part->how, use->how);
+        if (part->how != use->how) {
+            spyi_add_transition(device, texture, i, part->how, use->how);
+            part->read_epoch = part->write_epoch = 0; // those before it are over for those behind it
+        }
         part->how = use->how;
         if (use->how & SPYI_USE_READS) part->read_epoch = device->epoch;
         if (use->how & SPYI_USE_WRITES) part->write_epoch = device->epoch;
     }
 }
 
-// Work that failed has changed no layout: what is there is not known any more. The next use says so.
-static void spyi_textures_failed(const spyi_use *uses, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (uses[i].how < SPYI_USE_TEXTURE) continue;
-        for (uint64_t k = uses[i].begin; k < uses[i].end; k++) spyi_use_texture(&uses[i])->parts[k].how = 0;
-    }
+// Work that failed has changed no layout.
+static void spyi_undo_transition(const spyi_transition *t, const spyi_texture *texture) {
+    if (texture->handle != t->texture) return;
+    for (uint32_t layer = t->first_layer; layer < t->first_layer + t->layer_count; layer++)
+        texture->parts[(size_t)t->level * texture->layers + layer].how = t->from;
+}
+
+static void spyi_textures_failed(const spyi_before *before, const spyi_use *uses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; uses[i].how >= SPYI_USE_TEXTURE && k < before->transition_count; k++)
+            spyi_undo_transition(&before->transitions[k], spyi_use_texture(&uses[i]));
 }
 
 // >>uses
@@ -10941,7 +10949,7 @@ SPYI_FN spy_status spyi_record_with(spy_device *device, spyi_work *work, const s
     work->before = spyi_take_uses(device, uses, count, untracked);
     spy_status status = spyi_record(device->backend, device->gpu, work, error);
     spyi_uses_done(device, &work->before, untracked, status);
-    if (status != SPY_OK && work->before.transition_count) spyi_textures_failed(uses, count);
+    if (status != SPY_OK && work->before.transition_count) spyi_textures_failed(&work->before, uses, count);
     return status;
 }
 

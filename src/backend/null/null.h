@@ -49,12 +49,12 @@ typedef struct spyi_null_desc {
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
+    SPYI_NULL_OTHER, // what the backend only writes down
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
     SPYI_NULL_UPLOAD,
-    SPYI_NULL_LABEL,
-    SPYI_NULL_OTHER // what the backend only writes down
+    SPYI_NULL_LABEL
 } spyi_null_op_kind;
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
