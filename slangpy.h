@@ -6565,6 +6565,7 @@ typedef struct spyi_gpu_base {
     spyi_limits limits;
     const char *compiler; // path of the library that compile is to use, if the user has named one; else NULL
     spyi_gpu_stats stats;
+    uint64_t open; // number of the batch that is being recorded, from 1
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
@@ -6572,6 +6573,10 @@ typedef struct spyi_gpu_base {
     // Batches from this number on may stand in recordings that the engine has not reported as executed. 0: there is no such recording.
     uint64_t held_from;
 } spyi_gpu_base;
+
+static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
+    return ((const spyi_gpu_base *)(const void *)gpu)->open;
+}
 
 struct spyi_backend {
     const char *name; // "vulkan"
@@ -6594,7 +6599,7 @@ struct spyi_backend {
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
     // Work (work.h), executed in the order of its recording as far as its barriers ask for it. Each piece is part of the open
-    // batch, whose number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n. By
+    // batch, whose number is spyi_gpu_base.open; all work with numbers up to n has finished once finished_submit() >= n. By
     // spyi_work_number; NULL: not supported. Call spyi_record().
     spyi_record_func record[SPYI_WORK_ROOM];
     // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
@@ -6605,8 +6610,7 @@ struct spyi_backend {
     spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
-    uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
-    uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
+    uint64_t (*finished_submit)(spyi_gpu *gpu);            // cheap; never waits
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
     // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
     // with that number is in somebody else's command buffer and has not been reported.
@@ -7263,7 +7267,7 @@ typedef struct spyi_null_gpu {
     size_t done_count; // ops before this one are done
     bool no_log;
 
-    uint64_t open, finished; // submit numbers
+    uint64_t finished; // submit number
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // ticks
@@ -7326,7 +7330,6 @@ SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit);
 // After the loss of a device nothing is carried out, and nothing is waited for.
 SPYI_FN void spyi_null_lose(spyi_null_gpu *n);
 SPYI_FN spy_status spyi_null_lost(spyi_text *error);
-SPYI_FN uint64_t spyi_null_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
@@ -7983,7 +7986,7 @@ static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, const spyi_work *work, s
     copy->before.transitions = transitions ? (const spyi_transition *)(const void *)(bytes + kept) : NULL;
     op->kind = rule->kind;
     op->barrier = work->before.barrier;
-    op->submit = n->open;
+    op->submit = n->base.open;
     op->work = copy;
     op->label = "";
     if (rule->describe) rule->describe(n, op, work, bytes + kept + transitions);
@@ -8032,7 +8035,7 @@ SPYI_FN void spyi_null_forget_done(spyi_null_gpu *n) {
 }
 
 SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
-    if (submit >= n->open) submit = n->open - 1;
+    if (submit >= n->base.open) submit = n->base.open - 1;
     if (submit <= n->finished) return;
     while (n->done_count < n->op_count && n->ops[n->done_count]->submit <= submit) {
         spyi_null_op *op = n->ops[n->done_count];
@@ -8054,16 +8057,12 @@ SPYI_FN void spyi_null_lose(spyi_null_gpu *n) {
         free(op);
     }
     n->open_has_work = false;
-    n->finished = n->open;
+    n->finished = n->base.open;
 }
 
 SPYI_FN spy_status spyi_null_lost(spyi_text *error) {
     spyi_text_add(error, "the device is lost");
     return SPY_ERROR_DEVICE_LOST;
-}
-
-SPYI_FN uint64_t spyi_null_open_submit(spyi_gpu *gpu) {
-    return spyi_null_cast(gpu)->open;
 }
 
 SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu) {
@@ -8078,20 +8077,20 @@ SPYI_FN spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
     status = spyi_null_step_status(n, SPYI_NULL_STEP_SUBMIT, error);
     if (status == SPY_ERROR_DEVICE_LOST) spyi_null_lose(n);
     if (status != SPY_OK) return status;
-    n->open++;
+    n->base.open++;
     n->open_has_work = false;
     n->base.stats.submits++;
-    if (!n->hold) spyi_null_run_up_to(n, n->open - 1);
+    if (!n->hold) spyi_null_run_up_to(n, n->base.open - 1);
     return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     if (n->lost) return spyi_null_lost(error);
-    if (submit >= n->open) {
+    if (submit >= n->base.open) {
         spy_status status = spyi_null_submit(gpu, error);
         if (status != SPY_OK) return status;
-        submit = n->open - 1;
+        submit = n->base.open - 1;
     }
     if (submit <= n->finished) return SPY_OK;
     if (timeout_ns != UINT64_MAX) {
@@ -8140,7 +8139,7 @@ SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error) {
     if (n->time_state != 1) return spyi_null_broken(n, error, "time_end: there was no time_begin");
     n->time_state = 2;
     n->time_last = n->recorded_dispatches;
-    n->time_submit = n->open;
+    n->time_submit = n->base.open;
     n->open_has_work = true;
     return SPY_OK;
 }
@@ -8240,7 +8239,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     spyi_null_limits(&n->base.limits, &d);
     n->memory_bytes = n->base.limits.info.memory_bytes;
     n->last_handle = 1000; // small numbers would pass for an index or an offset
-    n->open = 1;
+    n->base.open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
     n->on_kernel = d.on_kernel;
@@ -8256,7 +8255,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_text error = { NULL, 0, 0 };
     size_t i;
     if (!n) return;
-    if (!n->lost) spyi_null_wait(gpu, n->open, UINT64_MAX, &error);
+    if (!n->lost) spyi_null_wait(gpu, n->base.open, UINT64_MAX, &error);
     if (!n->lost && n->open_has_work) spyi_null_lose(n); // a submit that was told to fail
     if (n->counts.chunks > 0)
         spyi_null_broken(n, NULL, "destroy: %llu chunks were not freed",
@@ -8295,7 +8294,6 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_time_begin,
                                                      spyi_null_time_end,
                                                      spyi_null_time_elapsed,
-                                                     spyi_null_open_submit,
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
                                                      spyi_null_wait,
@@ -8346,7 +8344,7 @@ spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size) {
 void spyi_null_hold_submits(spyi_gpu *gpu, bool hold) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     n->hold = hold;
-    if (!hold) spyi_null_run_up_to(n, n->open - 1);
+    if (!hold) spyi_null_run_up_to(n, n->base.open - 1);
 }
 
 void spyi_null_finish(spyi_gpu *gpu, uint64_t submit) {
@@ -8634,9 +8632,8 @@ SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool 
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 // Work whose parts went into several batches: the uses are of the last one.
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
-// Records work between the two.
-SPYI_FN spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses, uint32_t count,
-                                    bool untracked, spyi_text *error);
+// After work that failed behind transitions.
+SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);
 
 // >>data/memory.h -------------------------------------------------------------------------------------------
 
@@ -8866,6 +8863,17 @@ struct spy_device {
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
+
+// Records work with what must come before it, and notes its uses.
+static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
+                                          uint32_t count, bool untracked, spyi_text *error) {
+    work->before = spyi_take_uses(device, uses, count, untracked);
+    spy_status status = spyi_record(device->backend, device->gpu, work, error);
+    spyi_uses_done(device, &work->before, untracked, status);
+    if (!SPYI_LIKELY(status == SPY_OK) && work->before.transition_count)
+        spyi_transitions_failed(&work->before, uses, count);
+    return status;
+}
 
 // >>queue.c
 // Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
@@ -10571,8 +10579,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
             // Give cached memory back and try once more.
             spyi_text ignored = { NULL, 0, 0 };
-            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
-                                      &ignored) == SPY_OK) {
+            if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
                 spyi_text_free(error); // who gets memory looks at no error
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
@@ -10839,7 +10846,7 @@ static void spyi_undo_transition(const spyi_transition *t, const spyi_texture *t
         texture->parts[(size_t)t->level * texture->layers + layer].how = t->from;
 }
 
-static void spyi_textures_failed(const spyi_before *before, const spyi_use *uses, uint32_t count) {
+SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; uses[i].how >= SPYI_USE_TEXTURE && k < before->transition_count; k++)
             spyi_undo_transition(&before->transitions[k], spyi_use_texture(&uses[i]));
@@ -10871,7 +10878,7 @@ static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t coun
 
 // The batch that the work goes into.
 static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->base->open;
     device->last_submit = submit;
     if (device->base->recording) spyi_hold_uses(uses, count, submit);
     if (untracked) device->untracked_submit = submit;
@@ -10936,21 +10943,12 @@ SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool 
 }
 
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count) {
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->base->open;
     for (uint32_t i = 0; i < count; i++) {
         uses[i].resource->use_submit = submit;
         if (uses[i].how & SPYI_USE_WRITES) uses[i].resource->write_submit = submit;
         if (device->base->recording) uses[i].resource->held_submit = submit;
     }
-}
-
-SPYI_FN spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses, uint32_t count,
-                                    bool untracked, spyi_text *error) {
-    work->before = spyi_take_uses(device, uses, count, untracked);
-    spy_status status = spyi_record(device->backend, device->gpu, work, error);
-    spyi_uses_done(device, &work->before, untracked, status);
-    if (status != SPY_OK && work->before.transition_count) spyi_textures_failed(&work->before, uses, count);
-    return status;
 }
 
 // >>data/meet.c ---------------------------------------------------------------------------------------------
@@ -13941,7 +13939,7 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     const spyi_storage *storage = ticks->storage;
     spyi_use use =
         spyi_use_of(&ticks->storage->resource, ticks->begin_bytes, ticks->end_bytes, SPYI_USE_WRITES);
-    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    spy_status status = table->wait(device->gpu, device->base->open, UINT64_MAX, error);
     if (status != SPY_OK) return status;
     uint64_t before = spyi_time_ns();
     spyi_time_mark_work mark = spyi_time_mark_of(0);
@@ -13949,8 +13947,7 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     status = spyi_record(table, device->gpu, &mark.work, error);
     if (status != SPY_OK) return status;
     status = spyi_record_with(device, &store.work, &use, 1, false, error);
-    if (status == SPY_OK)
-        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    if (status == SPY_OK) status = table->wait(device->gpu, device->base->open, UINT64_MAX, error);
     *width_ns = spyi_time_ns() - before;
     *host_ns = before + *width_ns / 2;
     return status;
@@ -14796,9 +14793,7 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
     spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
     // Else the next look could come before it.
-    if (status == SPY_OK)
-        status =
-            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+    if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
 
@@ -15019,10 +15014,10 @@ SPYI_FN const spyi_core *spyi_device_core(void) {
 spy_submit_id spy_flush(spy_device *device) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
     spyi_text error = { NULL, 0, 0 };
-    spy_submit_id id = device->backend->open_submit(device->gpu);
+    spy_submit_id id = device->base->open;
     spy_status status = device->backend->submit(device->gpu, &error);
     // Without recorded work the number stays open: what was asked for ended with the batch before.
-    if (device->backend->open_submit(device->gpu) == id) id--;
+    if (device->base->open == id) id--;
     if (status != SPY_OK) {
         spyi_fail_text(device, status, "spy_flush", &error);
         id = 0;
@@ -15071,7 +15066,7 @@ SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, sp
 spy_status spy_wait(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
     if (entered != SPY_OK) return entered;
-    spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spy_status status = spyi_wait(device, "spy_wait", device->base->open, UINT64_MAX);
     spyi_leave(device);
     return status;
 }
@@ -15081,7 +15076,7 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
     if (entered != SPY_OK) return entered;
     spy_status status;
-    if (id > device->backend->open_submit(device->gpu))
+    if (id > device->base->open)
         status =
             spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                       "%s: id %llu has not been given out by spy_flush()", function, (unsigned long long)id);
@@ -15100,7 +15095,7 @@ bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
 spy_status spy_trim(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
     if (entered != SPY_OK) return entered;
-    spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spy_status status = spyi_wait(device, "spy_trim", device->base->open, UINT64_MAX);
     if (status == SPY_ERROR_NOT_READY && !device->base->recording)
         status = SPY_OK; // recordings keep what they use
     if (status == SPY_OK) spyi_pool_trim(device);
@@ -37416,7 +37411,7 @@ static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error)
 
 static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->base->open;
     for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
     spyi_before before =
         spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
@@ -38132,7 +38127,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
-        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
+        device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
         (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
     }

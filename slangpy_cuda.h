@@ -1141,8 +1141,7 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_stream stream, own_stream;
     spyi_cu_stream lane; // downloads that wait for less than all
 
-    // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
-    uint64_t open;
+    // base.open is the number of the batch that is being begun, so base.open - 1 is the last one that has an event.
     uint64_t finished;   // as last seen
     uint64_t ordered;    // the last one that waited for another's stream
     spyi_cu_event order; // between streams; recorded anew each time
@@ -1216,7 +1215,6 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
 // The device's stream waits for what `stream` has so far, and the other way round.
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
-SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
@@ -2102,7 +2100,7 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
     if (spyi_cuda_is_fatal(result)) {
         if (!gpu->lost)
             spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
-                          (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->open);
+                          (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->base.open);
         if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
         // Contexts made before or after, by cuCtxCreate or a reset of the primary one, give the same error (580.159, H200).
         spyi_text_add(error, ", and so is CUDA for the rest of this process");
@@ -2212,7 +2210,7 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
     }
     gpu->base.backend = spy_cuda_backend();
     gpu->base.ctx = ctx;
-    gpu->open = 1;
+    gpu->base.open = 1;
     status = spyi_cuda_setup(gpu, desc, error);
     if (status != SPY_OK) {
         spyi_cuda_destroy((spyi_gpu *)(void *)gpu);
@@ -2262,12 +2260,12 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
     for (i = 0; i < SPYI_CUDA_BATCHES; i++) // the open batch has its slot, but not its number yet
-        if (gpu->batches[i].number <= gpu->finished && i != gpu->open % SPYI_CUDA_BATCHES)
+        if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }
 
 static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
-    while (gpu->finished + 1 < gpu->open && !gpu->lost) {
+    while (gpu->finished + 1 < gpu->base.open && !gpu->lost) {
         spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
         if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // a fault is found by whoever waits
         gpu->finished++;
@@ -2286,10 +2284,10 @@ static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi
 
 // The open batch is over; the slot of the next one is made free.
 static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
-    spyi_cuda_batch *next = &gpu->batches[(gpu->open + 1) % SPYI_CUDA_BATCHES];
+    spyi_cuda_batch *next = &gpu->batches[(gpu->base.open + 1) % SPYI_CUDA_BATCHES];
     spy_status status = SPY_OK;
-    gpu->batches[gpu->open % SPYI_CUDA_BATCHES].number = gpu->open;
-    gpu->open++;
+    gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].number = gpu->base.open;
+    gpu->base.open++;
     gpu->work = 0;
     gpu->work_bytes = 0;
     gpu->base.stats.submits++;
@@ -2301,7 +2299,7 @@ static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
 SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result;
     if (gpu->work == 0) return SPY_OK;
-    result = gpu->cu.EventRecord(gpu->batches[gpu->open % SPYI_CUDA_BATCHES].event, gpu->stream);
+    result = gpu->cu.EventRecord(gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].event, gpu->stream);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventRecord", error);
     return spyi_cuda_next_batch(gpu, error);
 }
@@ -2315,7 +2313,7 @@ SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
 // >>waiting
 
 SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
-    gpu->finished = gpu->work > 0 ? gpu->open : gpu->open - 1;
+    gpu->finished = gpu->work > 0 ? gpu->base.open : gpu->base.open - 1;
     if (gpu->work > 0) return spyi_cuda_next_batch(gpu, error);
     spyi_cuda_collect(gpu);
     return SPY_OK;
@@ -2346,12 +2344,12 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
                                       spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status != SPY_OK || number <= gpu->finished) return status;
-    bool all = number >= gpu->open || (number + 1 == gpu->open && gpu->work == 0);
+    bool all = number >= gpu->base.open || (number + 1 == gpu->base.open && gpu->work == 0);
     if (timeout_ns == UINT64_MAX && all) return spyi_cuda_wait_all(gpu, error);
-    if (number >= gpu->open) {
+    if (number >= gpu->base.open) {
         status = spyi_cuda_end_batch(gpu, error);
         if (status != SPY_OK) return status;
-        number = gpu->open - 1;
+        number = gpu->base.open - 1;
     }
     if (timeout_ns != UINT64_MAX) return spyi_cuda_wait_time(gpu, number, timeout_ns, error);
     return spyi_cuda_wait_event(gpu, number, error);
@@ -2359,16 +2357,12 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
 
 // >>the table's
 
-SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *base) {
-    return spyi_cuda_cast(base)->open;
-}
-
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     uint64_t finished;
     bool pushed;
-    if (gpu->lost) return gpu->open - 1; // nothing of a lost device runs any more
-    if (gpu->finished + 1 >= gpu->open) return gpu->finished;
+    if (gpu->lost) return gpu->base.open - 1; // nothing of a lost device runs any more
+    if (gpu->finished + 1 >= gpu->base.open) return gpu->finished;
     pushed = spyi_cuda_enter(gpu);
     finished = spyi_cuda_poll(gpu);
     spyi_cuda_leave(gpu, pushed);
@@ -2433,7 +2427,7 @@ SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
     if (status != SPY_OK || !other) return status;
     gpu->work++; // a batch ends here, for what runs beside the stream to wait for
-    gpu->ordered = gpu->open;
+    gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
 }
 
@@ -2450,14 +2444,14 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
     if (stream != gpu->own_stream) gpu->base.borrowed = true;
-    if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
+    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // nothing to wait for
         gpu->stream = stream;
         return SPY_OK;
     }
     gpu->work++; // the batch ends here even if it is empty: its event is what the new stream waits for
     status = spyi_cuda_end_batch(gpu, error);
     if (status != SPY_OK) return status;
-    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->open - 1) % SPYI_CUDA_BATCHES].event, 0);
+    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->base.open - 1) % SPYI_CUDA_BATCHES].event, 0);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
     gpu->stream = stream;
     return SPY_OK;
@@ -2528,7 +2522,7 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
     pushed = spyi_cuda_enter(gpu);
     result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
     if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
-    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->open;
+    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->base.open;
     if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
@@ -2759,7 +2753,7 @@ SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list
 
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error) {
-    spyi_cuda_page **list = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spyi_cuda_page **list = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     spy_status status = spyi_cuda_take_from(gpu, list, size, host, device, error);
     if (status == SPY_OK) gpu->work_bytes += spyi_align(size, 256);
     return status;
@@ -3053,7 +3047,7 @@ SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kern
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     uint32_t slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
     memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
-    gpu->recent_batch[slot] = gpu->open;
+    gpu->recent_batch[slot] = gpu->base.open;
     gpu->base.stats.dispatches++;
 }
 
@@ -3470,7 +3464,7 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
 
 // In-flight launches go on without the driver's objects; the memory that they read goes back with the open batch.
 static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
-    spyi_cuda_page **end = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spyi_cuda_page **end = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
     if (graph->graph != NULL) (void)gpu->cu.GraphDestroy(graph->graph);
     while (*end != NULL) end = &(*end)->next;
@@ -3787,8 +3781,8 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     *stream = gpu->stream;
     if (gpu->stream != gpu->own_stream) return SPY_OK;
     if (after < gpu->ordered) after = gpu->ordered;
-    if (after + 1 >= gpu->open && gpu->work == 0) return SPY_OK;
-    if (after >= gpu->open) return SPY_OK; // all that there is
+    if (after + 1 >= gpu->base.open && gpu->work == 0) return SPY_OK;
+    if (after >= gpu->base.open) return SPY_OK; // all that there is
     *stream = gpu->lane;
     if (after <= gpu->finished) return SPY_OK;
     result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);
@@ -4061,7 +4055,6 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_time_begin,
     spyi_cuda_time_end,
     spyi_cuda_time_elapsed,
-    spyi_cuda_open_submit,
     spyi_cuda_finished_submit,
     spyi_cuda_submit,
     spyi_cuda_wait,

@@ -478,17 +478,16 @@ typedef struct spyi_vk_gpu {
     bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
-    // Recording. `open` is the number of the batch being recorded. Numbers below it are our submitted batches and an
+    // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
     // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
     VkCommandBuffer commands; // to record into; NULL: none begun
     spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
-    uint64_t open;
-    uint64_t submitted;    // the last of our own batches
-    uint64_t finished;     // our own batches up to here, as last seen
-    uint32_t work;         // operations in the open batch
-    size_t work_bytes;     // in its pages
-    uint64_t next_poll_ns; // not before then: look whether the queue is idle
-    spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
+    uint64_t submitted;       // the last of our own batches
+    uint64_t finished;        // our own batches up to here, as last seen
+    uint32_t work;            // operations in the open batch
+    size_t work_bytes;        // in its pages
+    uint64_t next_poll_ns;    // not before then: look whether the queue is idle
+    spyi_vk_batch *batch;     // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
@@ -622,7 +621,6 @@ SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_
 SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>submit.c
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
@@ -1640,7 +1638,7 @@ static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t shown = 0;
-    for (; number <= gpu->open && shown < 3; number++) {
+    for (; number <= gpu->base.open && shown < 3; number++) {
         const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
         if (batch->number != number || batch->recent_count == 0) continue;
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
@@ -1892,7 +1890,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
     }
     gpu->base.backend = spy_vk_backend();
     gpu->base.ctx = ctx;
-    gpu->open = 1;
+    gpu->base.open = 1;
     spyi_mutex_init(&gpu->layout_lock);
     status = spyi_vk_setup(gpu, desc, error);
     if (status != SPY_OK) {
@@ -2498,7 +2496,7 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
 
 // Begins the open batch in its slot, or takes the engine's command buffer.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
-    spyi_vk_batch *batch = &gpu->batches[gpu->open % SPYI_VK_BATCHES];
+    spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
     VkCommandBufferBeginInfo info;
     VkResult result;
     spy_status status;
@@ -2522,7 +2520,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     result = gpu->vk.vkBeginCommandBuffer(batch->commands, &info);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkBeginCommandBuffer", error);
-    batch->number = gpu->open;
+    batch->number = gpu->base.open;
     batch->recent_count = 0;
     gpu->batch = batch;
     gpu->commands = batch->commands;
@@ -2549,7 +2547,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     now = spyi_time_ns();
     if (now < gpu->next_poll_ns) return SPY_OK;
     gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
-    if (spyi_vk_poll(gpu) + 1 < gpu->open) return SPY_OK;
+    if (spyi_vk_poll(gpu) + 1 < gpu->base.open) return SPY_OK;
     status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     spent = (spyi_time_ns() - now) * SPYI_VK_IDLE_SHARE;
     gpu->next_poll_ns = now + (spent < SPYI_VK_IDLE_MIN_NS   ? SPYI_VK_IDLE_MIN_NS
@@ -2772,7 +2770,7 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *base, spyi_text *error) {
     status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 1);
-    gpu->time_number = gpu->open;
+    gpu->time_number = gpu->base.open;
     return spyi_vk_recorded(gpu, false, error);
 }
 
@@ -2892,23 +2890,19 @@ SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_work *work, spy
 // Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a
 // batch goes to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
 
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) {
-    return ((spyi_vk_gpu *)(void *)base)->open;
-}
-
 // Our own batches up to `number` have finished. Behind the last one there are only an engine's recordings.
 static void spyi_vk_note_finished(spyi_vk_gpu *gpu, uint64_t number) {
-    if (number >= gpu->submitted) number = gpu->open - 1;
+    if (number >= gpu->submitted) number = gpu->base.open - 1;
     if (number > gpu->finished) gpu->finished = number;
 }
 
 SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     uint64_t value = 0;
-    if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
+    if (gpu->finished + 1 >= gpu->base.open || gpu->lost) return gpu->finished;
     if (gpu->finished >= gpu->submitted) {
         spyi_vk_note_finished(gpu, gpu->finished);
     } else if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
-               value < gpu->open) { // a lost device may report anything
+               value < gpu->base.open) { // a lost device may report anything
         spyi_vk_note_finished(gpu, value);
     }
     return gpu->finished;
@@ -2928,7 +2922,7 @@ SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint64_t finished =
-        gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+        gpu->lost ? gpu->base.open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
     if (gpu->base.held_from != 0 && finished >= gpu->base.held_from) finished = gpu->base.held_from - 1;
     return finished;
 }
@@ -2999,7 +2993,7 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
         SPYI_VK_ZERO(info);
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
         info.semaphore = gpu->timeline;
-        info.value = gpu->open;
+        info.value = gpu->base.open;
         if (gpu->vk.vkSignalSemaphore(gpu->device, &info) != VK_SUCCESS) gpu->lost = true;
     }
     spyi_text_free(&ignored);
@@ -3027,7 +3021,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     spyi_vk_semaphores *signals = &gpu->signals;
     spy_status status = SPY_OK;
     if (gpu->batch == NULL && signals->count == 0) { // an engine's signal needs a submission of its own
-        if (gpu->external_used) gpu->open++;
+        if (gpu->external_used) gpu->base.open++;
         gpu->external_used = false;
         return SPY_OK;
     }
@@ -3041,7 +3035,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     }
     if (status == SPY_OK) {
         signals->handles[signals->count] = gpu->timeline;
-        signals->values[signals->count] = gpu->open;
+        signals->values[signals->count] = gpu->base.open;
         signals->count++;
         status = spyi_vk_submit_batch(gpu, error);
     }
@@ -3050,12 +3044,12 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     signals->count = 0;
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
-    gpu->submitted = gpu->open;
+    gpu->submitted = gpu->base.open;
     gpu->external_used = false;
     gpu->timing = false;
     gpu->work = 0;
     gpu->work_bytes = 0;
-    gpu->open++;
+    gpu->base.open++;
     return status;
 }
 
@@ -3103,7 +3097,7 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
         if (status != SPY_OK) return status;
     }
     spyi_vk_note_finished(gpu, number);
-    if (gpu->finished + 1 == gpu->open)
+    if (gpu->finished + 1 == gpu->base.open)
         gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
     return SPY_OK;
 }
@@ -3114,7 +3108,7 @@ SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeou
         spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // what can be waited for
         return status == SPY_OK ? SPY_ERROR_NOT_READY : status;
     }
-    if (number >= gpu->open) {
+    if (number >= gpu->base.open) {
         spy_status status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
     }
@@ -3206,7 +3200,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
 
 // Nothing recorded, nothing in flight: mapped memory may be written directly.
 static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
-    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
+    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->base.open;
 }
 
 // Through a page, in order of work.
@@ -3241,7 +3235,7 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
     if (staging->used > 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
         gpu->upload_next = (gpu->upload_next + 1) % SPYI_VK_STAGING_COUNT;
         staging = &gpu->upload[gpu->upload_next];
-        if (staging->number >= gpu->open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (staging->number >= gpu->base.open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
         if (status == SPY_OK) status = spyi_vk_wait_own(gpu, staging->number, UINT64_MAX, error);
         if (status == SPY_OK) staging->used = 0;
     }
@@ -3274,7 +3268,7 @@ static spy_status spyi_vk_post(spyi_vk_gpu *gpu, spyi_copy_team *team, const cha
 static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                const spyi_vk_piece *piece, bool barrier, spyi_text *error) {
     spy_status status;
-    piece->staging->number = gpu->open;
+    piece->staging->number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, to->handle, offset, piece->staging->chunk.handle, piece->at,
                                  piece->size, barrier, error);
     // Large pieces start at once, so that the GPU transfers while the team copies the next one.
@@ -3335,7 +3329,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
             {
-                spy_status status = spyi_vk_wait(base, gpu->open, UINT64_MAX, error);
+                spy_status status = spyi_vk_wait(base, gpu->base.open, UINT64_MAX, error);
                 if (status != SPY_OK) return status;
             }
         }
@@ -3432,9 +3426,9 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
     uint64_t number;
     spy_status status = spyi_vk_fit_staging(gpu, staging, SPYI_VK_MEMORY_READBACK, size, error);
     if (status != SPY_OK) return status;
-    number = gpu->open;
+    number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, staging->chunk.handle, 0, from->handle, offset, size, true, error);
-    if (status == SPY_OK && gpu->open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    if (status == SPY_OK && gpu->base.open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     if (status == SPY_OK) status = spyi_vk_wait_own(gpu, number, UINT64_MAX, error);
     if (status == SPY_OK) memcpy(data, staging->chunk.mapped, (size_t)size);
     return status;
@@ -3443,7 +3437,7 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
 SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
                                     uint64_t size, uint64_t after, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
+    bool latest = after >= gpu->base.open || (after + 1 == gpu->base.open && gpu->batch == NULL);
     spy_status status;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
@@ -3455,10 +3449,10 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     if (latest && size <= SPYI_VK_STAGING_SIZE / 64 && gpu->external == VK_NULL_HANDLE) {
         return spyi_vk_download_small(gpu, data, from, offset, size, error);
     }
-    if (after >= gpu->open) {
+    if (after >= gpu->base.open) {
         status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
-        if (after >= gpu->open) after = gpu->open - 1; // there was no work
+        if (after >= gpu->base.open) after = gpu->base.open - 1; // there was no work
     }
     return spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
 }
@@ -3528,7 +3522,7 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     }
     if (gpu->recording_tag == 0) gpu->recording_tag = spyi_vk_make_tag(gpu);
     recording->serial = ++gpu->recording_serial;
-    recording->first = gpu->open;
+    recording->first = gpu->base.open;
     if (gpu->last_recording != NULL) gpu->last_recording->next = recording;
     else gpu->first_recording = recording;
     gpu->last_recording = recording;
@@ -3559,7 +3553,7 @@ SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
         return SPY_ERROR_INVALID_ARGUMENT;
     }
     spyi_vk_recording_barrier(gpu);
-    gpu->last_recording->last = gpu->open++;
+    gpu->last_recording->last = gpu->base.open++;
     gpu->external = VK_NULL_HANDLE;
     gpu->external_used = false;
     gpu->commands = VK_NULL_HANDLE;
@@ -3830,7 +3824,6 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_time_begin,
     spyi_vk_time_end,
     spyi_vk_time_elapsed,
-    spyi_vk_open_submit,
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,

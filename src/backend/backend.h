@@ -116,6 +116,7 @@ typedef struct spyi_gpu_base {
     spyi_limits limits;
     const char *compiler; // path of the library that compile is to use, if the user has named one; else NULL
     spyi_gpu_stats stats;
+    uint64_t open; // number of the batch that is being recorded, from 1
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
@@ -123,6 +124,10 @@ typedef struct spyi_gpu_base {
     // Batches from this number on may stand in recordings that the engine has not reported as executed. 0: there is no such recording.
     uint64_t held_from;
 } spyi_gpu_base;
+
+static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
+    return ((const spyi_gpu_base *)(const void *)gpu)->open;
+}
 
 struct spyi_backend {
     const char *name; // "vulkan"
@@ -145,7 +150,7 @@ struct spyi_backend {
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
     // Work (work.h), executed in the order of its recording as far as its barriers ask for it. Each piece is part of the open
-    // batch, whose number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n. By
+    // batch, whose number is spyi_gpu_base.open; all work with numbers up to n has finished once finished_submit() >= n. By
     // spyi_work_number; NULL: not supported. Call spyi_record().
     spyi_record_func record[SPYI_WORK_ROOM];
     // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
@@ -156,8 +161,7 @@ struct spyi_backend {
     spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
-    uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
-    uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
+    uint64_t (*finished_submit)(spyi_gpu *gpu);            // cheap; never waits
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
     // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
     // with that number is in somebody else's command buffer and has not been reported.

@@ -26,7 +26,6 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_time_begin,
     spyi_cuda_time_end,
     spyi_cuda_time_elapsed,
-    spyi_cuda_open_submit,
     spyi_cuda_finished_submit,
     spyi_cuda_submit,
     spyi_cuda_wait,

@@ -248,7 +248,7 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
 
 // In-flight launches go on without the driver's objects; the memory that they read goes back with the open batch.
 static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
-    spyi_cuda_page **end = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spyi_cuda_page **end = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
     if (graph->graph != NULL) (void)gpu->cu.GraphDestroy(graph->graph);
     while (*end != NULL) end = &(*end)->next;

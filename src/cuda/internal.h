@@ -153,8 +153,7 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_stream stream, own_stream;
     spyi_cu_stream lane; // downloads that wait for less than all
 
-    // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
-    uint64_t open;
+    // base.open is the number of the batch that is being begun, so base.open - 1 is the last one that has an event.
     uint64_t finished;   // as last seen
     uint64_t ordered;    // the last one that waited for another's stream
     spyi_cu_event order; // between streams; recorded anew each time
@@ -228,7 +227,6 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
 // The device's stream waits for what `stream` has so far, and the other way round.
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
-SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);

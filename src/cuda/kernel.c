@@ -263,7 +263,7 @@ SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kern
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     uint32_t slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
     memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
-    gpu->recent_batch[slot] = gpu->open;
+    gpu->recent_batch[slot] = gpu->base.open;
     gpu->base.stats.dispatches++;
 }
 

@@ -34,7 +34,7 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
     pushed = spyi_cuda_enter(gpu);
     result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
     if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
-    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->open;
+    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->base.open;
     if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;

@@ -232,8 +232,8 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     *stream = gpu->stream;
     if (gpu->stream != gpu->own_stream) return SPY_OK;
     if (after < gpu->ordered) after = gpu->ordered;
-    if (after + 1 >= gpu->open && gpu->work == 0) return SPY_OK;
-    if (after >= gpu->open) return SPY_OK; // all that there is
+    if (after + 1 >= gpu->base.open && gpu->work == 0) return SPY_OK;
+    if (after >= gpu->base.open) return SPY_OK; // all that there is
     *stream = gpu->lane;
     if (after <= gpu->finished) return SPY_OK;
     result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);

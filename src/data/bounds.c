@@ -22,9 +22,7 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
     spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
     // Else the next look could come before it.
-    if (status == SPY_OK)
-        status =
-            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+    if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
 

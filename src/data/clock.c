@@ -15,7 +15,7 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     const spyi_storage *storage = ticks->storage;
     spyi_use use =
         spyi_use_of(&ticks->storage->resource, ticks->begin_bytes, ticks->end_bytes, SPYI_USE_WRITES);
-    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    spy_status status = table->wait(device->gpu, device->base->open, UINT64_MAX, error);
     if (status != SPY_OK) return status;
     uint64_t before = spyi_time_ns();
     spyi_time_mark_work mark = spyi_time_mark_of(0);
@@ -23,8 +23,7 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     status = spyi_record(table, device->gpu, &mark.work, error);
     if (status != SPY_OK) return status;
     status = spyi_record_with(device, &store.work, &use, 1, false, error);
-    if (status == SPY_OK)
-        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    if (status == SPY_OK) status = table->wait(device->gpu, device->base->open, UINT64_MAX, error);
     *width_ns = spyi_time_ns() - before;
     *host_ns = before + *width_ns / 2;
     return status;

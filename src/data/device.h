@@ -67,6 +67,17 @@ struct spy_device {
     struct spyi_close_callback *close_callbacks; // device/
 };
 
+// Records work with what must come before it, and notes its uses.
+static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
+                                          uint32_t count, bool untracked, spyi_text *error) {
+    work->before = spyi_take_uses(device, uses, count, untracked);
+    spy_status status = spyi_record(device->backend, device->gpu, work, error);
+    spyi_uses_done(device, &work->before, untracked, status);
+    if (!SPYI_LIKELY(status == SPY_OK) && work->before.transition_count)
+        spyi_transitions_failed(&work->before, uses, count);
+    return status;
+}
+
 // >>queue.c
 // Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
 SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error);

@@ -129,7 +129,7 @@ static void spyi_undo_transition(const spyi_transition *t, const spyi_texture *t
         texture->parts[(size_t)t->level * texture->layers + layer].how = t->from;
 }
 
-static void spyi_textures_failed(const spyi_before *before, const spyi_use *uses, uint32_t count) {
+SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; uses[i].how >= SPYI_USE_TEXTURE && k < before->transition_count; k++)
             spyi_undo_transition(&before->transitions[k], spyi_use_texture(&uses[i]));
@@ -161,7 +161,7 @@ static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t coun
 
 // The batch that the work goes into.
 static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->base->open;
     device->last_submit = submit;
     if (device->base->recording) spyi_hold_uses(uses, count, submit);
     if (untracked) device->untracked_submit = submit;
@@ -226,19 +226,10 @@ SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool 
 }
 
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count) {
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->base->open;
     for (uint32_t i = 0; i < count; i++) {
         uses[i].resource->use_submit = submit;
         if (uses[i].how & SPYI_USE_WRITES) uses[i].resource->write_submit = submit;
         if (device->base->recording) uses[i].resource->held_submit = submit;
     }
-}
-
-SPYI_FN spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses, uint32_t count,
-                                    bool untracked, spyi_text *error) {
-    work->before = spyi_take_uses(device, uses, count, untracked);
-    spy_status status = spyi_record(device->backend, device->gpu, work, error);
-    spyi_uses_done(device, &work->before, untracked, status);
-    if (status != SPY_OK && work->before.transition_count) spyi_textures_failed(&work->before, uses, count);
-    return status;
 }

@@ -100,8 +100,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
             // Give cached memory back and try once more.
             spyi_text ignored = { NULL, 0, 0 };
-            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
-                                      &ignored) == SPY_OK) {
+            if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
                 spyi_text_free(error); // who gets memory looks at no error
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);

@@ -80,8 +80,7 @@ SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool 
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 // Work whose parts went into several batches: the uses are of the last one.
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
-// Records work between the two.
-SPYI_FN spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses, uint32_t count,
-                                    bool untracked, spyi_text *error);
+// After work that failed behind transitions.
+SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);
 
 #endif // SPYI_RESOURCE_H

@@ -88,7 +88,7 @@ static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error)
 
 static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->base->open;
     for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
     spyi_before before =
         spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);

@@ -26,7 +26,6 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_time_begin,
     spyi_vk_time_end,
     spyi_vk_time_elapsed,
-    spyi_vk_open_submit,
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,

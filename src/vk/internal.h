@@ -256,17 +256,16 @@ typedef struct spyi_vk_gpu {
     bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
-    // Recording. `open` is the number of the batch being recorded. Numbers below it are our submitted batches and an
+    // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
     // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
     VkCommandBuffer commands; // to record into; NULL: none begun
     spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
-    uint64_t open;
-    uint64_t submitted;    // the last of our own batches
-    uint64_t finished;     // our own batches up to here, as last seen
-    uint32_t work;         // operations in the open batch
-    size_t work_bytes;     // in its pages
-    uint64_t next_poll_ns; // not before then: look whether the queue is idle
-    spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
+    uint64_t submitted;       // the last of our own batches
+    uint64_t finished;        // our own batches up to here, as last seen
+    uint32_t work;            // operations in the open batch
+    size_t work_bytes;        // in its pages
+    uint64_t next_poll_ns;    // not before then: look whether the queue is idle
+    spyi_vk_batch *batch;     // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
@@ -400,7 +399,6 @@ SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_
 SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>submit.c
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);

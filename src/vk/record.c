@@ -29,7 +29,7 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
 
 // Begins the open batch in its slot, or takes the engine's command buffer.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
-    spyi_vk_batch *batch = &gpu->batches[gpu->open % SPYI_VK_BATCHES];
+    spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
     VkCommandBufferBeginInfo info;
     VkResult result;
     spy_status status;
@@ -53,7 +53,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     result = gpu->vk.vkBeginCommandBuffer(batch->commands, &info);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkBeginCommandBuffer", error);
-    batch->number = gpu->open;
+    batch->number = gpu->base.open;
     batch->recent_count = 0;
     gpu->batch = batch;
     gpu->commands = batch->commands;
@@ -80,7 +80,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     now = spyi_time_ns();
     if (now < gpu->next_poll_ns) return SPY_OK;
     gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
-    if (spyi_vk_poll(gpu) + 1 < gpu->open) return SPY_OK;
+    if (spyi_vk_poll(gpu) + 1 < gpu->base.open) return SPY_OK;
     status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     spent = (spyi_time_ns() - now) * SPYI_VK_IDLE_SHARE;
     gpu->next_poll_ns = now + (spent < SPYI_VK_IDLE_MIN_NS   ? SPYI_VK_IDLE_MIN_NS
@@ -303,7 +303,7 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *base, spyi_text *error) {
     status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 1);
-    gpu->time_number = gpu->open;
+    gpu->time_number = gpu->base.open;
     return spyi_vk_recorded(gpu, false, error);
 }
 

@@ -235,7 +235,7 @@ static void test_bytes_move(void **state) {
     test_open(&t, test_defaults());
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
     b = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
-    assert_int_equal(t.b->open_submit(t.gpu), 1);
+    assert_int_equal(spyi_open_submit(t.gpu), 1);
     assert_int_equal(t.b->finished_submit(t.gpu), 0);
     assert_int_equal(work_upload(t.b, t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
     data[5] = 99; // may change after the return
@@ -243,9 +243,9 @@ static void test_bytes_move(void **state) {
     assert_int_equal(work_fill(t.b, t.gpu, &b, 40, 8, 0x04030201u, false, &t.error), SPY_OK);
     assert_int_equal(*(unsigned char *)(uintptr_t)b.address, 0xcd); // nothing is done before the submit
     assert_false(spyi_null_get_op(t.gpu, 0)->done);
-    open = t.b->open_submit(t.gpu);
+    open = spyi_open_submit(t.gpu);
     assert_int_equal(t.b->download(t.gpu, back, &b, 0, 64, open, &t.error), SPY_OK); // submits
-    assert_int_equal(t.b->open_submit(t.gpu), 2);
+    assert_int_equal(spyi_open_submit(t.gpu), 2);
     assert_int_equal(t.b->finished_submit(t.gpu), 1);
     assert_int_equal(back[0], 0xcd);
     assert_int_equal(back[8], 4);
@@ -263,7 +263,7 @@ static void test_bytes_move(void **state) {
     spyi_null_clear_ops(t.gpu);
     assert_int_equal(spyi_null_op_count(t.gpu), 0);
     assert_int_equal(t.b->submit(t.gpu, &t.error), SPY_OK); // no work: no submit
-    assert_int_equal(t.b->open_submit(t.gpu), 2);
+    assert_int_equal(spyi_open_submit(t.gpu), 2);
     assert_int_equal(((spyi_gpu_base *)(void *)t.gpu)->stats.submits, 1);
     assert_int_equal(((spyi_gpu_base *)(void *)t.gpu)->stats.barriers, 1);
     t.b->free_chunk(t.gpu, &a);
@@ -362,7 +362,7 @@ static void test_held_submits(void **state) {
     assert_false(spyi_null_get_op(t.gpu, 1)->done);
     spyi_null_finish(t.gpu, 100); // not the open one
     assert_int_equal(t.b->finished_submit(t.gpu), 2);
-    assert_int_equal(t.b->open_submit(t.gpu), 3);
+    assert_int_equal(spyi_open_submit(t.gpu), 3);
     assert_int_equal(t.b->wait(t.gpu, 3, UINT64_MAX, &t.error), SPY_OK); // submits
     assert_int_equal(t.b->finished_submit(t.gpu), 3);
     assert_int_equal(test_dispatch(&t, k, &block, NULL, 1, false), SPY_OK);
@@ -492,12 +492,12 @@ static void test_barrier_rules(void **state) {
     assert_int_equal(work_copy(t.b, t.gpu, &b, 0, &a, 64, 64, false, &t.error),
                      SPY_OK); // ordered by the dispatch's
     assert_int_equal(work_fill(t.b, t.gpu, &a, 0, 64, 0, false, &t.error), SPY_ERROR_INTERNAL); // write after read
-    assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
+    assert_int_equal(t.b->wait(t.gpu, spyi_open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
     assert_int_equal(work_fill(t.b, t.gpu, &a, 0, 64, 0, false, &t.error), SPY_OK); // all is done
     // Reads that wait for too little.
     assert_int_equal(t.b->download(t.gpu, data, &a, 0, 4, 1, &t.error), SPY_ERROR_INTERNAL);
     assert_int_equal(t.b->download(t.gpu, data, &a, 64, 4, 1, &t.error), SPY_OK);
-    assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
+    assert_int_equal(t.b->wait(t.gpu, spyi_open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
     t.b->destroy_kernel(t.gpu, k);
     t.b->free_chunk(t.gpu, &a);
     t.b->free_chunk(t.gpu, &b);
@@ -523,7 +523,7 @@ static void test_indirect(void **state) {
     d.work.before.barrier = true;
     assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_OK);
     assert_int_equal(work_fill(t.b, t.gpu, &c, 16, 4, 0, false, &t.error), SPY_ERROR_INTERNAL); // still to be read
-    assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
+    assert_int_equal(t.b->wait(t.gpu, spyi_open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
     assert_memory_equal(spyi_null_get_op(t.gpu, 1)->groups, groups, sizeof groups);
     d.indirect_offset = 10;
     assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_ERROR_INTERNAL);
@@ -549,7 +549,7 @@ static void test_marks(void **state) {
     assert_int_equal(work_time_mark(t.b, t.gpu, 1, &t.error), SPY_OK);
     assert_int_equal(work_time_store(t.b, t.gpu, &c, 16, 2, false, &t.error), SPY_OK);
     assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_OK);
-    assert_int_equal(t.b->download(t.gpu, times, &c, 16, 16, t.b->open_submit(t.gpu), &t.error), SPY_OK);
+    assert_int_equal(t.b->download(t.gpu, times, &c, 16, 16, spyi_open_submit(t.gpu), &t.error), SPY_OK);
     assert_int_equal(times[1] - times[0], 1000);
     assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_ERROR_INTERNAL);
     assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POINT, NULL, &t.error), SPY_ERROR_INTERNAL);
@@ -581,7 +581,7 @@ static void test_failures(void **state) {
     assert_int_equal(t.b->submit(t.gpu, &t.error), SPY_OK); // the work was kept
     spyi_null_fail(t.gpu, SPYI_NULL_STEP_SUBMIT, 0, SPY_ERROR_DEVICE_LOST);
     assert_int_equal(test_dispatch(&t, k, &block, NULL, 1, false), SPY_OK);
-    lost = t.b->open_submit(t.gpu);
+    lost = spyi_open_submit(t.gpu);
     assert_int_equal(t.b->wait(t.gpu, lost, UINT64_MAX, &t.error), SPY_ERROR_DEVICE_LOST);
     assert_int_equal(test_dispatch(&t, k, &block, NULL, 1, false), SPY_ERROR_DEVICE_LOST);
     assert_true(t.b->finished_submit(t.gpu) >= lost); // so that what waits for it can be freed

@@ -171,11 +171,11 @@ static void test_upload(test_gpu *t, const spyi_chunk *to, uint64_t offset, cons
 }
 
 static void test_download(test_gpu *t, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size) {
-    test_ok(t, backend->download(t->gpu, data, from, offset, size, backend->open_submit(t->gpu), &t->error));
+    test_ok(t, backend->download(t->gpu, data, from, offset, size, spyi_open_submit(t->gpu), &t->error));
 }
 
 static void test_wait_all(test_gpu *t) {
-    test_ok(t, backend->wait(t->gpu, backend->open_submit(t->gpu), UINT64_MAX, &t->error));
+    test_ok(t, backend->wait(t->gpu, spyi_open_submit(t->gpu), UINT64_MAX, &t->error));
 }
 
 static uint32_t random_state = 12345;
@@ -461,10 +461,10 @@ static void test_download_after(void **state) {
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
     large = test_chunk(&t, SPYI_MEMORY_DEVICE, 1 << 20);
     test_ok(&t, work_fill(backend, t.gpu, &a, 0, 4096, 42, false, &t.error));
-    first = backend->open_submit(t.gpu);
+    first = spyi_open_submit(t.gpu);
     test_ok(&t, backend->submit(t.gpu, &t.error));
     test_ok(&t, spyi_vk_add_semaphore(gpu, &gpu->waits, (uint64_t)gate, 1, &t.error));
-    later = backend->open_submit(t.gpu);
+    later = spyi_open_submit(t.gpu);
     test_ok(&t, work_fill(backend, t.gpu, &large, 0, 1 << 20, 43, true, &t.error));
     test_ok(&t, backend->submit(t.gpu, &t.error));
     test_ok(&t, work_fill(backend, t.gpu, &large, 0, 1 << 20, 44, true, &t.error)); // recorded only
@@ -531,7 +531,7 @@ static void test_steady_state(void **state) {
     }
     round = (spyi_time_ns() - begin) / 1000;
     print_message("one call, wait and read: %.1f us\n", (double)round * 1e-3);
-    assert_int_equal(backend->finished_submit(t.gpu), backend->open_submit(t.gpu) - 1);
+    assert_int_equal(backend->finished_submit(t.gpu), spyi_open_submit(t.gpu) - 1);
     backend->destroy_kernel(t.gpu, kernel);
     backend->free_chunk(t.gpu, &a);
     test_close(&t);
@@ -553,7 +553,7 @@ static void test_submits_when_idle(void **state) {
     block.a = 1;
     block.n = 64;
     test_wait_all(&t);
-    number = backend->open_submit(t.gpu);
+    number = spyi_open_submit(t.gpu);
     test_run(&t, kernel, &block, NULL, 64, true);
     begin = spyi_time_ns();
     while (backend->finished_submit(t.gpu) < number && spyi_time_ns() - begin < 10000000000u) continue;
@@ -832,7 +832,7 @@ static void test_queue_failures(void **state) {
     ((float *)a.mapped)[0] = 5;
     gpu->vk.vkQueueSubmit = test_queue_fails;
     test_queue_result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    number = backend->open_submit(t.gpu);
+    number = spyi_open_submit(t.gpu);
     assert_int_equal(spyi_record(backend, t.gpu, &d.work, &t.error), SPY_ERROR_OUT_OF_DEVICE_MEMORY); // at once: idle
     spyi_text_clear(&t.error);
     gpu->vk.vkQueueSubmit = real;
@@ -849,10 +849,10 @@ static void test_queue_failures(void **state) {
     spyi_text_clear(&t.error);
     gpu->vk.vkQueueSubmit = real;
     assert_int_equal(spyi_record(backend, t.gpu, &d.work, &t.error), SPY_ERROR_DEVICE_LOST);
-    assert_int_equal(backend->download(t.gpu, y, &a, 0, 4, backend->open_submit(t.gpu), &t.error),
+    assert_int_equal(backend->download(t.gpu, y, &a, 0, 4, spyi_open_submit(t.gpu), &t.error),
                      SPY_ERROR_DEVICE_LOST);
-    assert_int_equal(backend->wait(t.gpu, backend->open_submit(t.gpu), 0, &t.error), SPY_ERROR_DEVICE_LOST);
-    assert_int_equal(backend->finished_submit(t.gpu), backend->open_submit(t.gpu) - 1);
+    assert_int_equal(backend->wait(t.gpu, spyi_open_submit(t.gpu), 0, &t.error), SPY_ERROR_DEVICE_LOST);
+    assert_int_equal(backend->finished_submit(t.gpu), spyi_open_submit(t.gpu) - 1);
     spyi_text_clear(&t.error);
     backend->destroy_kernel(t.gpu, kernel);
     backend->free_chunk(t.gpu, &a);
@@ -1139,13 +1139,13 @@ static void test_engine(void **state) {
     // Into the engine's command buffer, here the first device's.
     test_ok(&t, spyi_vk_begin(own, &t.error));
     test_ok(&e, spyi_vk_begin_recording(gpu, own->commands, &id, &e.error));
-    number = backend->open_submit(e.gpu);
+    number = spyi_open_submit(e.gpu);
     test_run(&e, kernel, &block, NULL, WIDTH, true);
     want = want * 1664525u + 1013904223u;
     memset(large, 0x5a, 100000);
     test_upload(&e, &a, 4096, large, 100000, true);
     test_ok(&e, spyi_vk_end_recording(gpu, &e.error));
-    assert_true(backend->open_submit(e.gpu) > number);
+    assert_true(spyi_open_submit(e.gpu) > number);
     assert_true(backend->finished_submit(e.gpu) < number);
     assert_int_equal(backend->wait(e.gpu, number, UINT64_MAX, &message), SPY_ERROR_NOT_READY);
     assert_int_equal(backend->download(e.gpu, y, &a, 0, sizeof y, number, &message), SPY_ERROR_NOT_READY);
@@ -1171,7 +1171,7 @@ static void test_engine(void **state) {
     assert_int_equal(own->vk.vkGetSemaphoreCounterValue(own->device, timeline, &value), VK_SUCCESS);
     assert_int_equal(value, 3);
     test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->waits, (uint64_t)timeline, 4, &e.error));
-    number = backend->open_submit(e.gpu);
+    number = spyi_open_submit(e.gpu);
     test_run(&e, kernel, &block, NULL, WIDTH, true);
     test_ok(&e, backend->submit(e.gpu, &e.error));
     assert_int_equal(backend->wait(e.gpu, number, 20000000, &message), SPY_ERROR_NOT_READY);

@@ -36,7 +36,7 @@ typedef struct spyi_null_gpu {
     size_t done_count; // ops before this one are done
     bool no_log;
 
-    uint64_t open, finished; // submit numbers
+    uint64_t finished; // submit number
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // ticks
@@ -99,7 +99,6 @@ SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit);
 // After the loss of a device nothing is carried out, and nothing is waited for.
 SPYI_FN void spyi_null_lose(spyi_null_gpu *n);
 SPYI_FN spy_status spyi_null_lost(spyi_text *error);
-SPYI_FN uint64_t spyi_null_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);

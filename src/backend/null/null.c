@@ -83,7 +83,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     spyi_null_limits(&n->base.limits, &d);
     n->memory_bytes = n->base.limits.info.memory_bytes;
     n->last_handle = 1000; // small numbers would pass for an index or an offset
-    n->open = 1;
+    n->base.open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
     n->on_kernel = d.on_kernel;
@@ -99,7 +99,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_text error = { NULL, 0, 0 };
     size_t i;
     if (!n) return;
-    if (!n->lost) spyi_null_wait(gpu, n->open, UINT64_MAX, &error);
+    if (!n->lost) spyi_null_wait(gpu, n->base.open, UINT64_MAX, &error);
     if (!n->lost && n->open_has_work) spyi_null_lose(n); // a submit that was told to fail
     if (n->counts.chunks > 0)
         spyi_null_broken(n, NULL, "destroy: %llu chunks were not freed",
@@ -138,7 +138,6 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_time_begin,
                                                      spyi_null_time_end,
                                                      spyi_null_time_elapsed,
-                                                     spyi_null_open_submit,
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
                                                      spyi_null_wait,
@@ -189,7 +188,7 @@ spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size) {
 void spyi_null_hold_submits(spyi_gpu *gpu, bool hold) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     n->hold = hold;
-    if (!hold) spyi_null_run_up_to(n, n->open - 1);
+    if (!hold) spyi_null_run_up_to(n, n->base.open - 1);
 }
 
 void spyi_null_finish(spyi_gpu *gpu, uint64_t submit) {

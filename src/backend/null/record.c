@@ -79,7 +79,7 @@ static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, const spyi_work *work, s
     copy->before.transitions = transitions ? (const spyi_transition *)(const void *)(bytes + kept) : NULL;
     op->kind = rule->kind;
     op->barrier = work->before.barrier;
-    op->submit = n->open;
+    op->submit = n->base.open;
     op->work = copy;
     op->label = "";
     if (rule->describe) rule->describe(n, op, work, bytes + kept + transitions);
@@ -128,7 +128,7 @@ SPYI_FN void spyi_null_forget_done(spyi_null_gpu *n) {
 }
 
 SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
-    if (submit >= n->open) submit = n->open - 1;
+    if (submit >= n->base.open) submit = n->base.open - 1;
     if (submit <= n->finished) return;
     while (n->done_count < n->op_count && n->ops[n->done_count]->submit <= submit) {
         spyi_null_op *op = n->ops[n->done_count];
@@ -150,16 +150,12 @@ SPYI_FN void spyi_null_lose(spyi_null_gpu *n) {
         free(op);
     }
     n->open_has_work = false;
-    n->finished = n->open;
+    n->finished = n->base.open;
 }
 
 SPYI_FN spy_status spyi_null_lost(spyi_text *error) {
     spyi_text_add(error, "the device is lost");
     return SPY_ERROR_DEVICE_LOST;
-}
-
-SPYI_FN uint64_t spyi_null_open_submit(spyi_gpu *gpu) {
-    return spyi_null_cast(gpu)->open;
 }
 
 SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu) {
@@ -174,20 +170,20 @@ SPYI_FN spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
     status = spyi_null_step_status(n, SPYI_NULL_STEP_SUBMIT, error);
     if (status == SPY_ERROR_DEVICE_LOST) spyi_null_lose(n);
     if (status != SPY_OK) return status;
-    n->open++;
+    n->base.open++;
     n->open_has_work = false;
     n->base.stats.submits++;
-    if (!n->hold) spyi_null_run_up_to(n, n->open - 1);
+    if (!n->hold) spyi_null_run_up_to(n, n->base.open - 1);
     return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     if (n->lost) return spyi_null_lost(error);
-    if (submit >= n->open) {
+    if (submit >= n->base.open) {
         spy_status status = spyi_null_submit(gpu, error);
         if (status != SPY_OK) return status;
-        submit = n->open - 1;
+        submit = n->base.open - 1;
     }
     if (submit <= n->finished) return SPY_OK;
     if (timeout_ns != UINT64_MAX) {
@@ -236,7 +232,7 @@ SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error) {
     if (n->time_state != 1) return spyi_null_broken(n, error, "time_end: there was no time_begin");
     n->time_state = 2;
     n->time_last = n->recorded_dispatches;
-    n->time_submit = n->open;
+    n->time_submit = n->base.open;
     n->open_has_work = true;
     return SPY_OK;
 }
