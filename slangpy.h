@@ -6386,6 +6386,71 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
     return o != NULL;
 }
 
+// >>backend/interface.h -------------------------------------------------------------------------------------
+
+// The interface of a program: what it is given, as data. Descriptor sets and CUDA's parameters are made from it.
+
+// What a parameter is. Buffers and what comes after them in this list take bindings; uniform buffers have numbers behind
+// these.
+typedef enum spyi_parameter_kind {
+    SPYI_PARAMETER_VALUES,   // bytes of the parameter block: one parameter of a CUDA kernel
+    SPYI_PARAMETER_UNIFORM,  // a uniform buffer
+    SPYI_PARAMETER_BUFFER,   // a structured buffer
+    SPYI_PARAMETER_TEXELS,   // Buffer<T>
+    SPYI_PARAMETER_RW_TEXELS // RWBuffer<T>
+} spyi_parameter_kind;
+
+enum { SPYI_STAGE_COMPUTE = 1 };
+
+// SPYI_TARGET_CUDA, which has no bindings: where a kernel has the address of a uniform buffer, or its values.
+typedef struct spyi_parameter_place {
+    uint32_t holder; // an earlier uniform buffer's number among these, or one of the next two
+    uint32_t offset; // bytes
+} spyi_parameter_place;
+
+#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
+
+// Plain bytes without padding, so that equal ones have equal bytes.
+typedef struct spyi_parameter {
+    uint8_t kind;            // spyi_parameter_kind
+    uint8_t stages;          // SPYI_STAGE_*: who uses it
+    uint8_t scalar, columns; // of a texel: spy_dtype, 1 to 4
+    uint16_t space;          // descriptor set
+    uint16_t count;          // elements, each with a binding of its own; 1: no array
+    uint32_t number;         // of its first binding in the space
+    spyi_parameter_place place;
+} spyi_parameter;
+
+#define SPYI_MOST_PARAMETERS 64 // that take bindings
+
+typedef struct spyi_interface {
+    const spyi_parameter
+        *parameters; // those with bindings by their numbers, from 0 without gaps; uniform buffers behind
+    uint32_t parameter_count;
+    uint32_t group[3];   // threads of a group in x, y, z; already fixed in SPIR-V
+    uint32_t block_size; // bytes of the parameter block; 0: none
+    bool
+        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
+    uint32_t shared_bytes; // SPYI_TARGET_CUDA: of dynamic shared memory, at most 48 KiB
+} spyi_interface;
+
+// What all backends' kernels begin with: how much of what a dispatch points to is the kernel's.
+typedef struct spyi_kernel_base {
+    uint32_t block_size;    // bytes
+    uint32_t binding_count; // of all parameters together
+    uint32_t uniform_count;
+    uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
+} spyi_kernel_base;
+
+SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface);
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *interface); // of a group
+// The parameter that takes a binding number; NULL: none.
+SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *interface, uint32_t number);
+static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
+    return parameter->kind >= SPYI_PARAMETER_BUFFER;
+}
+
 // >>backend/backend.h ---------------------------------------------------------------------------------------
 
 // The table that a backend fills. Nothing above it mentions an API, and a backend sees api, base and this file only.
@@ -6396,8 +6461,12 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 
 typedef struct spyi_gpu
     spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
-typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
+typedef struct spyi_kernel spyi_kernel; // a compiled kernel, which begins with spyi_kernel_base
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
+
+typedef struct spyi_work spyi_work; // work.h
+typedef spy_status (*spyi_record_func)(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+#define SPYI_WORK_ROOM 24 // kinds of work that a backend's table has room for
 
 // What kernels are compiled to. What differs between them is in target.h.
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
@@ -6435,30 +6504,19 @@ typedef struct spyi_chunk {
     void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
-// A buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment, of typed buffers of
-// limits.texel_alignment.
+// What a binding is.
+typedef enum spyi_binding_kind {
+    SPYI_BINDING_BUFFER // a range of a chunk; views of textures, samplers and acceleration structures will be others
+} spyi_binding_kind;
+
+// An argument of a parameter, or of one element of an array. Of buffers, offset is a multiple of limits.binding_alignment,
+// of typed ones of limits.texel_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
     uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
+    uint64_t kind;  // spyi_binding_kind
 } spyi_binding;
-
-// What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
-// binding each: the array's number is its first element's.
-typedef enum spyi_slot_kind {
-    SPYI_SLOT_BUFFER,
-    SPYI_SLOT_TEXELS,   // Buffer<T>
-    SPYI_SLOT_RW_TEXELS // RWBuffer<T>
-} spyi_slot_kind;
-
-typedef struct spyi_slot {
-    uint8_t kind;    // spyi_slot_kind
-    uint8_t count;   // elements from here on; 1: no array; 0: one of the array that began before
-    uint8_t scalar;  // of a texel: spy_dtype
-    uint8_t columns; // of a texel: 1 to 4
-} spyi_slot;
-
-#define SPYI_MOST_SLOTS 64
 
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
@@ -6467,16 +6525,7 @@ typedef struct spyi_uniform {
     uint32_t size;
 } spyi_uniform;
 
-// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
-typedef struct spyi_uniform_place {
-    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
-    uint32_t offset; // bytes
-} spyi_uniform_place;
-
-#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
-
-// A kernel: its code, and what a device must know to run it.
+// A kernel: its code, and what a device must know to run it. compile and load take the same but for the code.
 typedef struct spyi_kernel_desc {
     const char *label; // debug name
     // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
@@ -6484,36 +6533,10 @@ typedef struct spyi_kernel_desc {
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
-    uint32_t group[3];
-    uint32_t block_size; // bytes of the parameter block; 0: none
-    bool
-        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
-    const spyi_slot *slots; // what each of them is; NULL: structured buffers
-    uint32_t uniform_count; // uniform buffers, at the bindings after those
-    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
-    // buffers, and these are found through addresses.
-    const uint32_t *params; // where in the block each parameter of the entry point begins
-    uint32_t param_count;
-    const spyi_uniform_place *uniform_places; // of each uniform buffer
+    spyi_interface interface;
 } spyi_kernel_desc;
 
-typedef struct spyi_dispatch {
-    spyi_kernel *kernel;
-    const void *block;            // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings; // binding_count of the kernel
-    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
-    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset; // where in the chunk: a multiple of 4
-    bool barrier;             // this work must see all earlier work finished
-} spyi_dispatch;
-
-// Names for debug tools: of the work between push and pop, or of a point.
-typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
-
-#define SPYI_TIME_SLOTS 1024u // for time_mark
+#define SPYI_TIME_SLOTS 1024u // for timestamps
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
@@ -6544,6 +6567,7 @@ typedef struct spyi_gpu_base {
     spyi_limits limits;
     const char *compiler; // path of the library that compile is to use, if the user has named one; else NULL
     spyi_gpu_stats stats;
+    uint64_t open; // number of the batch that is being recorded, from 1
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
@@ -6551,6 +6575,10 @@ typedef struct spyi_gpu_base {
     // Batches from this number on may stand in recordings that the engine has not reported as executed. 0: there is no such recording.
     uint64_t held_from;
 } spyi_gpu_base;
+
+static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
+    return ((const spyi_gpu_base *)(const void *)gpu)->open;
+}
 
 struct spyi_backend {
     const char *name; // "vulkan"
@@ -6572,17 +6600,10 @@ struct spyi_backend {
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
-    // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
-    // number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n.
-    spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
-                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
-                       bool barrier, spyi_text *error);
-    // Host to device in order of work; `data` may change after the return.
-    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                         uint64_t size, bool barrier, spyi_text *error);
+    // Work (work.h), executed in the order of its recording as far as its barriers ask for it. Each piece is part of the open
+    // batch, whose number is spyi_gpu_base.open; all work with numbers up to n has finished once finished_submit() >= n. By
+    // spyi_work_number; NULL: not supported. Call spyi_record().
+    spyi_record_func record[SPYI_WORK_ROOM];
     // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
@@ -6591,31 +6612,21 @@ struct spyi_backend {
     spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
-    uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
-    uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
+    uint64_t (*finished_submit)(spyi_gpu *gpu);            // cheap; never waits
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
     // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
     // with that number is in somebody else's command buffer and has not been reported.
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
-    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
-    spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
-    // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
-    // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
-    // units of limits.info.timestamp_period_ns.
-    spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                             bool barrier, spyi_text *error);
-
-    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
-    // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
-    // about that graph's own work. graph_end with `graph` NULL drops it.
+    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end what is recorded
+    // becomes part of a graph and does not run: dispatches that are not indirect, copies, fills, timestamps and their
+    // stores. Barriers are about that graph's own work. graph_end with `graph` NULL drops it.
     spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
-    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                               const spyi_dispatch *dispatch, spyi_text *error);
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
+                               spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };
@@ -6641,6 +6652,205 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 // A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
 // held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
+
+// >>backend/work.h ------------------------------------------------------------------------------------------
+
+// Work: what a backend records. Each piece begins with spyi_work, which says what kind it is, and what must have happened
+// before it. A new kind is a struct that begins so, a spyi_work_kind, and a line in the table of each backend that does it.
+
+// Where backends have the function for a kind in their tables.
+typedef enum spyi_work_number {
+    SPYI_WORK_DISPATCH,
+    SPYI_WORK_COPY,
+    SPYI_WORK_FILL,
+    SPYI_WORK_UPLOAD,
+    SPYI_WORK_LABEL,
+    SPYI_WORK_TIME_MARK,
+    SPYI_WORK_TIME_STORE,
+    SPYI_WORK_COUNT
+} spyi_work_number;
+
+typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
+
+// What is true of all work of a kind, whoever does it.
+typedef struct spyi_work_kind {
+    uint32_t number; // spyi_work_number
+    const char *name;
+    // Copies the work and all that it points to, but for chunks and kernels, into `bytes`, 16-byte aligned, and returns how
+    // many bytes that takes. `bytes` NULL: only that. The function NULL: the work cannot be kept, in a command list for one.
+    size_t (*keep)(const spyi_work *work, void *bytes);
+} spyi_work_kind;
+
+// How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are
+// set besides.
+enum {
+    SPYI_USE_READS = 1,
+    SPYI_USE_WRITES = 2,
+    SPYI_USE_COUNTS = 4,  // group counts of an indirect dispatch
+    SPYI_USE_TEXTURE = 8, // from here on
+    SPYI_USE_SAMPLED = 8,
+    SPYI_USE_STORED = 16, // loads and stores by coordinates
+    SPYI_USE_ATTACHMENT = 32,
+    SPYI_USE_COPIED = 64
+};
+
+// Layers of a texture's level change from how they were used last to how the work uses them.
+typedef struct spyi_transition {
+    uint64_t texture; // its handle: VkImage
+    uint32_t level, first_layer, layer_count;
+    uint32_t from, to; // SPYI_USE_*; from 0: what is there is of no use
+} spyi_transition;
+
+// What must come before work: nothing; or a barrier, so that it sees all earlier work finished; or transitions, with or
+// without such a barrier. Work on buffers alone has no transitions.
+typedef struct spyi_before {
+    bool barrier;
+    uint32_t transition_count;
+    const spyi_transition *transitions; // read when transition_count > 0
+} spyi_before;
+
+// Every piece of work begins with this.
+struct spyi_work {
+    const spyi_work_kind *kind;
+    spyi_before before;
+};
+
+static inline spyi_work spyi_work_of(const spyi_work_kind *kind) {
+    spyi_work work;
+    work.kind = kind;
+    work.before.transition_count = 0;
+    work.before.barrier = false;
+    work.before.transitions = NULL;
+    return work;
+}
+
+// Records work with whatever its backend has for its kind. SPY_ERROR_UNSUPPORTED: nothing; the error names the kind.
+SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, const spyi_work *work,
+                                         spyi_text *error);
+static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gpu *gpu, const spyi_work *work,
+                                     spyi_text *error) {
+    spyi_record_func record = backend->record[work->kind->number];
+    return SPYI_LIKELY(record != NULL) ? record(gpu, work, error)
+                                       : spyi_work_unsupported(backend, work, error);
+}
+
+// >>the kinds
+
+// The barrier of an indirect dispatch also covers the reading of its group counts, which other barriers need not.
+typedef struct spyi_dispatch {
+    spyi_work work;
+    spyi_kernel *kernel;
+    const void *block;            // block_size bytes of the kernel; copied during the call
+    const spyi_binding *bindings; // binding_count of the kernel, by number
+    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
+    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
+    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset; // where in the chunk: a multiple of 4; read when indirect
+} spyi_dispatch;
+SPYI_FN const spyi_work_kind *spyi_work_dispatch(void);
+
+// Between two ranges that do not overlap.
+typedef struct spyi_copy_work {
+    spyi_work work;
+    const spyi_chunk *to, *from;
+    uint64_t to_offset, from_offset, size; // bytes
+} spyi_copy_work;
+SPYI_FN const spyi_work_kind *spyi_work_copy(void);
+static inline spyi_copy_work spyi_copy_of(const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
+                                          uint64_t from_offset, uint64_t size) {
+    spyi_copy_work copy;
+    copy.work = spyi_work_of(spyi_work_copy());
+    copy.to = to;
+    copy.from = from;
+    copy.to_offset = to_offset;
+    copy.from_offset = from_offset;
+    copy.size = size;
+    return copy;
+}
+
+typedef struct spyi_fill_work {
+    spyi_work work;
+    const spyi_chunk *to;
+    uint64_t offset, size; // bytes, multiples of limits.fill_alignment
+    uint32_t pattern;      // its first byte in memory stands at `offset`
+} spyi_fill_work;
+SPYI_FN const spyi_work_kind *spyi_work_fill(void);
+static inline spyi_fill_work spyi_fill_of(const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                          uint32_t pattern) {
+    spyi_fill_work fill;
+    fill.work = spyi_work_of(spyi_work_fill());
+    fill.to = to;
+    fill.offset = offset;
+    fill.size = size;
+    fill.pattern = pattern;
+    return fill;
+}
+
+// Host to device in order of work.
+typedef struct spyi_upload_work {
+    spyi_work work;
+    const spyi_chunk *to;
+    uint64_t offset, size; // bytes
+    const void *data;      // copied during the call
+} spyi_upload_work;
+SPYI_FN const spyi_work_kind *spyi_work_upload(void);
+static inline spyi_upload_work spyi_upload_of(const spyi_chunk *to, uint64_t offset, const void *data,
+                                              uint64_t size) {
+    spyi_upload_work upload;
+    upload.work = spyi_work_of(spyi_work_upload());
+    upload.to = to;
+    upload.offset = offset;
+    upload.size = size;
+    upload.data = data;
+    return upload;
+}
+
+// Names for debug tools: of the work between push and pop, or of a point. Does nothing where there are no debug tools.
+typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
+typedef struct spyi_label_work {
+    spyi_work work;
+    spyi_label label;
+    const char *name; // copied during the call; NULL for a pop
+} spyi_label_work;
+SPYI_FN const spyi_work_kind *spyi_work_label(void);
+static inline spyi_label_work spyi_label_of(spyi_label label, const char *name) {
+    spyi_label_work work;
+    work.work = spyi_work_of(spyi_work_label());
+    work.label = label;
+    work.name = name;
+    return work;
+}
+
+// GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot when all work recorded before
+// it is done; a store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in units of
+// limits.info.timestamp_period_ns.
+typedef struct spyi_time_mark_work {
+    spyi_work work;
+    uint32_t slot; // below SPYI_TIME_SLOTS
+} spyi_time_mark_work;
+SPYI_FN const spyi_work_kind *spyi_work_time_mark(void);
+static inline spyi_time_mark_work spyi_time_mark_of(uint32_t slot) {
+    spyi_time_mark_work mark;
+    mark.work = spyi_work_of(spyi_work_time_mark());
+    mark.slot = slot;
+    return mark;
+}
+
+typedef struct spyi_time_store_work {
+    spyi_work work;
+    const spyi_chunk *to;
+    uint64_t offset; // bytes
+    uint32_t count;
+} spyi_time_store_work;
+SPYI_FN const spyi_work_kind *spyi_work_time_store(void);
+static inline spyi_time_store_work spyi_time_store_of(const spyi_chunk *to, uint64_t offset, uint32_t count) {
+    spyi_time_store_work store;
+    store.work = spyi_work_of(spyi_work_time_store());
+    store.to = to;
+    store.offset = offset;
+    store.count = count;
+    return store;
+}
 
 // >>backend/target.h ----------------------------------------------------------------------------------------
 
@@ -6684,6 +6894,35 @@ SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *
 SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                       const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
 
+// >>backend/interface.c -------------------------------------------------------------------------------------
+
+// Questions about a program's interface.
+
+SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface) {
+    spyi_kernel_base counts;
+    memset(&counts, 0, sizeof counts);
+    counts.block_size = interface->block_size;
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        if (spyi_takes_bindings(p)) counts.binding_count += p->count;
+        counts.uniform_count += p->kind == SPYI_PARAMETER_UNIFORM;
+        counts.value_count += p->kind == SPYI_PARAMETER_VALUES;
+    }
+    return counts;
+}
+
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *interface) {
+    return interface->group[0] * interface->group[1] * interface->group[2];
+}
+
+SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *interface, uint32_t number) {
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        if (spyi_takes_bindings(p) && number >= p->number && number - p->number < p->count) return p;
+    }
+    return NULL;
+}
+
 // >>backend/core.c ------------------------------------------------------------------------------------------
 
 // What a backend asks of the device that it serves.
@@ -6710,6 +6949,123 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
     return SPYI_CONTEXT(device)->core->recording_reported(device, function);
+}
+
+// >>backend/work.c ------------------------------------------------------------------------------------------
+
+// The kinds of work that the library has, and how they are kept.
+
+// Work that points to nothing of its own.
+static size_t spyi_keep_plain(const spyi_work *work, size_t size, void *bytes) {
+    if (bytes) memcpy(bytes, work, size);
+    return size;
+}
+
+// Copies `size` bytes to where `used` says, behind which they stand from then on. Returns where; NULL: only counts.
+static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t *used) {
+    size_t at = spyi_align(*used, 16);
+    void *place = bytes ? (char *)bytes + at : NULL;
+    if (place && size) memcpy(place, data, size);
+    *used = at + size;
+    return place;
+}
+
+// >>dispatch
+
+// The uniform buffers' bytes stand one behind the other, each 16-byte aligned.
+static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
+    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
+    spyi_dispatch *kept = (spyi_dispatch *)bytes;
+    size_t used = spyi_keep_plain(work, sizeof *d, bytes);
+    const void *block = spyi_keep_bytes(d->block, kernel->block_size, bytes, &used);
+    const void *bindings =
+        spyi_keep_bytes(d->bindings, kernel->binding_count * sizeof *d->bindings, bytes, &used);
+    spyi_uniform *uniforms = (spyi_uniform *)spyi_keep_bytes(
+        d->uniforms, kernel->uniform_count * sizeof *d->uniforms, bytes, &used);
+    for (uint32_t i = 0; i < kernel->uniform_count; i++) {
+        const void *data = spyi_keep_bytes(d->uniforms[i].data, d->uniforms[i].size, bytes, &used);
+        if (uniforms) uniforms[i].data = data;
+    }
+    if (kept) {
+        kept->block = block;
+        kept->bindings = (const spyi_binding *)bindings;
+        kept->uniforms = uniforms;
+    }
+    return used;
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_dispatch(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch", spyi_keep_dispatch };
+    return &kind;
+}
+
+// >>transfers
+
+static size_t spyi_keep_copy(const spyi_work *work, void *bytes) {
+    return spyi_keep_plain(work, sizeof(spyi_copy_work), bytes);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_copy(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy", spyi_keep_copy };
+    return &kind;
+}
+
+static size_t spyi_keep_fill(const spyi_work *work, void *bytes) {
+    return spyi_keep_plain(work, sizeof(spyi_fill_work), bytes);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill", spyi_keep_fill };
+    return &kind;
+}
+
+// Host data are of one moment: a list copies from device memory.
+SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL };
+    return &kind;
+}
+
+// >>labels and timestamps
+
+static size_t spyi_keep_label(const spyi_work *work, void *bytes) {
+    const spyi_label_work *label = (const spyi_label_work *)(const void *)work;
+    size_t used = spyi_keep_plain(work, sizeof *label, bytes);
+    if (!label->name) return used;
+    const void *name = spyi_keep_bytes(label->name, strlen(label->name) + 1, bytes, &used);
+    if (bytes) ((spyi_label_work *)bytes)->name = (const char *)name;
+    return used;
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_label(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label", spyi_keep_label };
+    return &kind;
+}
+
+static size_t spyi_keep_time_mark(const spyi_work *work, void *bytes) {
+    return spyi_keep_plain(work, sizeof(spyi_time_mark_work), bytes);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_time_mark(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp", spyi_keep_time_mark };
+    return &kind;
+}
+
+static size_t spyi_keep_time_store(const spyi_work *work, void *bytes) {
+    return spyi_keep_plain(work, sizeof(spyi_time_store_work), bytes);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_time_store(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps", spyi_keep_time_store };
+    return &kind;
+}
+
+// >>what a backend does not have
+
+SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, const spyi_work *work,
+                                         spyi_text *error) {
+    spyi_text_add(error, "%s: the backend '%s' does not support it", work->kind->name, backend->name);
+    return SPY_ERROR_UNSUPPORTED;
 }
 
 // >>backend/target.c ----------------------------------------------------------------------------------------
@@ -6796,6 +7152,7 @@ typedef struct spyi_null_desc {
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
+    SPYI_NULL_OTHER, // what the backend only writes down
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
@@ -6805,7 +7162,8 @@ typedef enum spyi_null_op_kind {
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
 typedef struct spyi_null_op {
-    spyi_null_op_kind kind;
+    spyi_null_op_kind kind; // stores of timestamps are uploads
+    const spyi_work *work;  // a copy, with its transitions
     bool barrier;
     bool done;
     uint64_t submit; // number of its batch
@@ -6818,7 +7176,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    const spyi_slot *slots; // what each is; valid as long as the kernel
+    const spyi_interface *interface; // what they are; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
@@ -6832,6 +7190,9 @@ typedef struct spyi_null_op {
     const unsigned char *from_memory;
     struct spyi_null_kernel *kernel;
 } spyi_null_op;
+
+// All of it as text, a line for each piece, with what came before it.
+SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out);
 
 SPYI_FN size_t spyi_null_op_count(spyi_gpu *gpu);
 SPYI_FN const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index); // NULL beyond the last
@@ -6856,7 +7217,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // load
-    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
+    SPYI_NULL_STEP_RECORD,   // whatever is recorded
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;
@@ -6873,12 +7234,10 @@ typedef struct spyi_null_counts {
 } spyi_null_counts;
 SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
 
-// >>backend/null/null.c -------------------------------------------------------------------------------------
+// >>backend/null/internal.h ---------------------------------------------------------------------------------
 
-// The null backend's work: a list of operations in host memory, checked against backend.h and carried out in
-// order.
-
-// >>objects
+// The null backend's own types, and what its files share. null.c makes the device, objects.c its chunks and kernels, record.c
+// writes work down and carries it out in order, works.c knows the kinds of work, report.c says what went wrong.
 
 typedef struct spyi_null_chunk {
     uint64_t handle;
@@ -6889,11 +7248,11 @@ typedef struct spyi_null_chunk {
 } spyi_null_chunk;
 
 typedef struct spyi_null_kernel {
+    spyi_kernel_base base; // first
     char *label;
-    uint32_t group_size, block_size, binding_count, uniform_count;
-    spyi_slot slots[SPYI_MOST_SLOTS];
-    bool block_by_address;
-    spyi_atomic pending; // recorded dispatches that are not done
+    spyi_interface interface;
+    spyi_parameter *parameters; // the interface's
+    spyi_atomic pending;        // recorded dispatches that are not done
 } spyi_null_kernel;
 
 typedef struct spyi_null_gpu {
@@ -6910,7 +7269,7 @@ typedef struct spyi_null_gpu {
     size_t done_count; // ops before this one are done
     bool no_log;
 
-    uint64_t open, finished; // submit numbers
+    uint64_t finished; // submit number
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // ticks
@@ -6928,14 +7287,74 @@ typedef struct spyi_null_gpu {
     uint32_t fail_skip[SPYI_NULL_STEP_COUNT];
 } spyi_null_gpu;
 
-static spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
+static inline spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
     return (spyi_null_gpu *)(void *)gpu;
 }
 
+// >>works.c
+
+// What the backend does for a kind of work beyond writing it down.
+typedef struct spyi_null_rule {
+    spyi_null_op_kind kind;
+    bool at_once; // `check` does the work: there is nothing to write down
+    // The rules of backend.h. NULL: there are none.
+    spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: the kind's own
+    size_t (*extra)(const spyi_work *work);             // bytes for what the op keeps besides; NULL: 0
+    // Fills the op, whose `work` is the copy. NULL: there is nothing.
+    void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
+    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: it changes nothing
+} spyi_null_rule;
+
+// Of work that the backend does not know: it is written down, and changes nothing.
+SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work);
+
+// >>objects.c
+SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle);
+// Host address of a range; NULL, and the rule's text, when there is no such range.
+SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
+                                       uint64_t size, spyi_text *error);
+SPYI_FN spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size);
+SPYI_FN spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c, bool mapped);
+SPYI_FN spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                            spyi_chunk *chunk, spyi_text *error);
+SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
+SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                  spyi_text *error);
+SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
+
+// >>record.c
+SPYI_FN spy_status spyi_null_record(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, uint64_t b, uint64_t b_offset,
+                               uint64_t b_size);
+SPYI_FN void spyi_null_forget_done(spyi_null_gpu *n);
+SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit);
+// After the loss of a device nothing is carried out, and nothing is waited for.
+SPYI_FN void spyi_null_lose(spyi_null_gpu *n);
+SPYI_FN spy_status spyi_null_lost(spyi_text *error);
+SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu);
+SPYI_FN spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
+SPYI_FN spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                      uint64_t size, uint64_t after, spyi_text *error);
+SPYI_FN spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
+
+// >>report.c
+// A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no error.
+SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...)
+    SPYI_PRINTF(3, 4);
+// Whether the test has ordered this step to fail.
+SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
+
+// >>backend/null/report.c -----------------------------------------------------------------------------------
+
+// What the null backend has to say: broken rules, failures that a test has asked for, and its work as text.
+
 // A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no
 // error.
-SPYI_PRINTF(3, 4)
-static spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
+SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     char line[512];
     va_list args;
@@ -6953,7 +7372,7 @@ static spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const cha
 }
 
 // Whether the test has ordered this step to fail.
-static spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
+SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
     spy_status status;
     spyi_mutex_lock(&n->lock);
     status = n->fail_status[step];
@@ -6969,83 +7388,65 @@ static spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, s
     return status;
 }
 
-static uint32_t spyi_null_u32(uint32_t value, uint32_t if_zero) {
-    return value ? value : if_zero;
+void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, spy_status status) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_mutex_lock(&n->lock);
+    n->fail_status[step] = status;
+    n->fail_skip[step] = skip;
+    spyi_mutex_unlock(&n->lock);
 }
 
-static uint64_t spyi_null_u64(uint64_t value, uint64_t if_zero) {
-    return value ? value : if_zero;
+const char *spyi_null_report(spyi_gpu *gpu) {
+    return spyi_text_str(spyi_null_cast(gpu)->report);
 }
 
-// >>carrying out
+// >>work as text
 
-static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
-    uint64_t i;
-    switch (op->kind) {
-    case SPYI_NULL_DISPATCH:
-        if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
-        if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
-        spyi_atomic_add(&op->kernel->pending, -1);
-        op->kernel = NULL; // may be destroyed from now on
-        break;
-    case SPYI_NULL_COPY: memmove(op->to_memory, op->from_memory, (size_t)op->size); break;
-    case SPYI_NULL_FILL: // the pattern's first byte in memory stands at `to_offset`
-        for (i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
-        break;
-    case SPYI_NULL_UPLOAD: memcpy(op->to_memory, op->data, (size_t)op->size); break;
-    case SPYI_NULL_LABEL: break;
+static const char *spyi_null_use_name(uint32_t how) {
+    return how & SPYI_USE_ATTACHMENT ? "attachment"
+           : how & SPYI_USE_SAMPLED  ? "sampled"
+           : how & SPYI_USE_STORED   ? "stored"
+           : how & SPYI_USE_COPIED   ? "copied"
+                                     : "nothing";
+}
+
+SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out) {
+    const spyi_null_gpu *n = spyi_null_cast(gpu);
+    for (size_t i = 0; i < n->op_count; i++) {
+        const spyi_null_op *op = n->ops[i];
+        const spyi_before *before = &op->work->before;
+        spyi_text_add(out, "%s", op->work->kind->name);
+        if (op->label[0]) spyi_text_add(out, " \"%s\"", op->label);
+        if (op->kind == SPYI_NULL_DISPATCH)
+            spyi_text_add(out, " of %u x %u x %u groups", op->groups[0], op->groups[1], op->groups[2]);
+        if (op->to || op->from) spyi_text_add(out, " of %llu bytes", (unsigned long long)op->size);
+        if (before->barrier) spyi_text_add(out, ", after a barrier");
+        for (uint32_t k = 0; k < before->transition_count; k++) {
+            const spyi_transition *t = &before->transitions[k];
+            spyi_text_add(out, ", after texture %llu level %u layers %u to %u: %s -> %s",
+                          (unsigned long long)t->texture, t->level, t->first_layer,
+                          t->first_layer + t->layer_count - 1, spyi_null_use_name(t->from),
+                          spyi_null_use_name(t->to));
+        }
+        spyi_text_add(out, "\n");
     }
 }
 
-static void spyi_null_forget_done(spyi_null_gpu *n) {
-    size_t i;
-    for (i = 0; i < n->done_count; i++) free(n->ops[i]);
-    n->op_count -= n->done_count;
-    if (n->op_count) memmove(n->ops, n->ops + n->done_count, n->op_count * sizeof *n->ops);
-    n->done_count = 0;
-}
+// >>backend/null/objects.c ----------------------------------------------------------------------------------
 
-static void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
-    if (submit >= n->open) submit = n->open - 1;
-    if (submit <= n->finished) return;
-    while (n->done_count < n->op_count && n->ops[n->done_count]->submit <= submit) {
-        spyi_null_op *op = n->ops[n->done_count];
-        spyi_null_run(n, op);
-        op->done = true;
-        n->done_count++;
-    }
-    n->finished = submit;
-    if (n->no_log) spyi_null_forget_done(n);
-}
-
-// After the loss of a device nothing is carried out, and nothing is waited for.
-static void spyi_null_lose(spyi_null_gpu *n) {
-    n->lost = true;
-    while (n->op_count > n->done_count) {
-        spyi_null_op *op = n->ops[--n->op_count];
-        if (op->kernel) spyi_atomic_add(&op->kernel->pending, -1);
-        free(op);
-    }
-    n->open_has_work = false;
-    n->finished = n->open;
-}
-
-static spy_status spyi_null_lost(spyi_text *error) {
-    spyi_text_add(error, "the device is lost");
-    return SPY_ERROR_DEVICE_LOST;
-}
+// The null backend's chunks and kernels.
 
 // >>memory
 
-static spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle) {
+SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle) {
     spyi_null_chunk *c = n->chunks;
     while (c && c->handle != handle) c = c->next;
     return c;
 }
 
 // Host address of a range; NULL, and the rule's text, when there is no such range.
-static unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
-                                      uint64_t size, spyi_text *error) {
+SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
+                                       uint64_t size, spyi_text *error) {
     spyi_null_chunk *c = spyi_null_find(n, handle);
     if (!c) {
         spyi_null_broken(n, error, "%s: no chunk has the handle %llu", what, (unsigned long long)handle);
@@ -7060,7 +7461,8 @@ static unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64
     return c->data + offset;
 }
 
-static spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size) {
+SPYI_FN spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data,
+                                             size_t size) {
     spyi_null_chunk *c = (spyi_null_chunk *)spyi_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->handle = ++n->last_handle;
@@ -7072,7 +7474,7 @@ static spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsig
     return c;
 }
 
-static spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c, bool mapped) {
+SPYI_FN spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c, bool mapped) {
     spyi_chunk chunk;
     memset(&chunk, 0, sizeof chunk);
     chunk.handle = c->handle;
@@ -7083,8 +7485,8 @@ static spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c,
     return chunk;
 }
 
-static spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
-                                           spyi_chunk *chunk, spyi_text *error) {
+SPYI_FN spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                            spyi_chunk *chunk, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_chunk *c = NULL;
     unsigned char *block, *data;
@@ -7126,7 +7528,7 @@ static bool spyi_null_op_uses(const spyi_null_op *op, uint64_t handle) {
     return false;
 }
 
-static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
+SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_chunk **link = &n->chunks, *c;
     size_t i;
@@ -7155,62 +7557,79 @@ static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 
 // >>kernels
 
-static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                 spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
+// Numbers without gaps, within the limits.
+static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *interface,
+                                             spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
+        bool texels = spyi_takes_bindings(p) && p->kind != SPYI_PARAMETER_BUFFER;
+        if (p->kind == SPYI_PARAMETER_VALUES) continue;
+        if (p->number != next || p->count == 0 ||
+            (texels && !(limits->texels[p->scalar][p->columns - 1] & use)))
+            return spyi_null_broken(n, error, "load: parameter %u: number %u, %u elements, or its format", i,
+                                    p->number, p->count);
+        next += p->count;
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *interface,
+                                            spyi_text *error) {
+    const spyi_limits *limits = &n->base.limits;
+    const spyi_kernel_base has = spyi_interface_counts(interface);
+    const uint32_t threads = spyi_interface_threads(interface);
+    if (threads == 0 || threads > limits->info.max_group_size)
+        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", threads,
+                                limits->info.max_group_size);
+    if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
+        has.uniform_count > limits->profile.max_uniforms)
+        return spyi_null_broken(n, error,
+                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+                                has.binding_count + has.uniform_count, limits->profile.max_bindings,
+                                has.uniform_count, limits->profile.max_uniforms);
+    if (has.block_size > limits->profile.max_block_bytes && !interface->block_by_address)
+        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u", has.block_size,
+                                limits->profile.max_block_bytes);
+    if (interface->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
+        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
+    return spyi_null_check_parameters(n, interface, error);
+}
+
+SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                  spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    const spyi_interface *interface = &desc->interface;
     spyi_null_kernel *k;
-    uint32_t i;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
     if (!desc->code || desc->code_size == 0 || !desc->entry)
         return spyi_null_broken(n, error, "load: there is no code or no entry");
-    if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
-        return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", desc->group_size,
-                                limits->info.max_group_size);
-    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
-        desc->uniform_count > limits->profile.max_uniforms)
-        return spyi_null_broken(n, error,
-                                "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
-                                desc->binding_count + desc->uniform_count, limits->profile.max_bindings,
-                                desc->uniform_count, limits->profile.max_uniforms);
-    if (desc->binding_count > SPYI_MOST_SLOTS)
-        return spyi_null_broken(n, error, "load: %u bindings are more than SPYI_MOST_SLOTS",
-                                desc->binding_count);
-    for (i = 0; i < desc->binding_count && desc->slots; i++) {
-        const spyi_slot *s = &desc->slots[i];
-        uint8_t use = s->kind == SPYI_SLOT_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
-        bool texels = s->kind != SPYI_SLOT_BUFFER;
-        if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
-            (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
-            return spyi_null_broken(n, error, "load: slot %u: %u elements, or its format", i, s->count);
-    }
-    if (desc->block_size > limits->profile.max_block_bytes && !desc->block_by_address)
-        return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u",
-                                desc->block_size, limits->profile.max_block_bytes);
-    if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
-        return spyi_null_broken(n, error, "load: the device has no addresses for a block");
+    status = spyi_null_check_interface(n, interface, error);
+    if (status != SPY_OK) return status;
     if (n->on_kernel) {
         status = n->on_kernel(desc, n->on_kernel_data, error);
         if (status != SPY_OK) return status;
     }
     k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
-    if (!k || !k->label) {
+    if (k)
+        k->parameters = (spyi_parameter *)spyi_calloc(interface->parameter_count + 1, sizeof *k->parameters);
+    if (!k || !k->label || !k->parameters) {
+        if (k) free(k->label);
+        if (k) free(k->parameters);
         free(k);
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    k->group_size = desc->group_size;
-    k->block_size = desc->block_size;
-    k->block_by_address = desc->block_by_address;
-    k->binding_count = desc->binding_count;
-    k->uniform_count = desc->uniform_count;
-    for (i = 0; i < desc->binding_count; i++) {
-        if (desc->slots) k->slots[i] = desc->slots[i];
-        else k->slots[i].count = 1;
-    }
+    k->base = spyi_interface_counts(interface);
+    k->interface = *interface;
+    k->interface.parameters = k->parameters;
+    if (interface->parameter_count)
+        memcpy(k->parameters, interface->parameters, interface->parameter_count * sizeof *k->parameters);
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -7218,7 +7637,7 @@ static spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, sp
     return SPY_OK;
 }
 
-static void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
+SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)kernel;
     if (!k) return;
@@ -7229,14 +7648,273 @@ static void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     spyi_mutex_lock(&n->lock);
     n->counts.kernels--;
     spyi_mutex_unlock(&n->lock);
+    free(k->parameters);
     free(k->label);
     free(k);
 }
 
+// >>backend/null/works.c ------------------------------------------------------------------------------------
+
+// The kinds of work that the null backend carries out: the rules of backend.h for each, and what it does to memory.
+
+// Where the op writes and reads: ranges that have been checked.
+static void spyi_null_set_to(spyi_null_gpu *n, spyi_null_op *op, const spyi_chunk *to, uint64_t offset,
+                             uint64_t size) {
+    op->to = to->handle;
+    op->to_offset = offset;
+    op->to_memory = spyi_null_range(n, op->work->kind->name, op->to, offset, size, NULL);
+    op->size = size;
+}
+
+static void spyi_null_set_from(spyi_null_gpu *n, spyi_null_op *op, uint64_t handle, uint64_t offset,
+                               uint64_t size) {
+    op->from = handle;
+    op->from_offset = offset;
+    op->from_memory = spyi_null_range(n, op->work->kind->name, handle, offset, size, NULL);
+    op->size = size;
+}
+
+// >>dispatch
+
+static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
+    const spyi_limits *limits = &n->base.limits;
+    const spyi_null_kernel *k = (const spyi_null_kernel *)(const void *)d->kernel;
+    uint32_t i;
+    if (!k) return spyi_null_broken(n, error, "dispatch: the kernel is NULL");
+    if (d->indirect) {
+        if (d->indirect_offset % 4 != 0)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": group counts at %llu are misaligned",
+                                    k->label, (unsigned long long)d->indirect_offset);
+        if (!spyi_null_range(n, "dispatch: group counts", d->indirect, d->indirect_offset, sizeof d->groups,
+                             error))
+            return SPY_ERROR_INTERNAL;
+    }
+    for (i = 0; i < 3 && !d->indirect; i++) {
+        if (d->groups[i] == 0 || d->groups[i] > limits->info.max_group_count)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
+                                    k->label, d->groups[i], i, limits->info.max_group_count);
+    }
+    if ((k->base.block_size && !d->block) || (k->base.binding_count && !d->bindings) ||
+        (k->base.uniform_count && !d->uniforms))
+        return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
+    for (i = 0; i < k->base.uniform_count; i++) {
+        const spyi_uniform *u = &d->uniforms[i];
+        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
+            u->size > limits->profile.max_uniform_bytes)
+            return spyi_null_broken(n, error,
+                                    "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
+    }
+    for (i = 0; i < k->base.binding_count; i++) {
+        const spyi_binding *b = &d->bindings[i];
+        const spyi_parameter *s = spyi_interface_find(&k->interface, i);
+        bool texels = s->kind != SPYI_PARAMETER_BUFFER;
+        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->kind != SPYI_BINDING_BUFFER)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is no buffer", k->label, i);
+        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
+            b->range % texel != 0 ||
+            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
+            return spyi_null_broken(
+                n, error,
+                "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
+                k->label, i, (unsigned long long)b->offset, (unsigned long long)b->range);
+        if (!spyi_null_range(n, "dispatch: binding", b->handle, b->offset, b->range, error))
+            return SPY_ERROR_INTERNAL;
+    }
+    return SPY_OK;
+}
+
+static void spyi_null_describe_dispatch(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                        void *extra) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)op->work;
+    spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
+    (void)work;
+    op->kernel = k;
+    op->group_size = spyi_interface_threads(&k->interface);
+    if (d->indirect) spyi_null_set_from(n, op, d->indirect, d->indirect_offset, sizeof op->groups);
+    else memcpy(op->groups, d->groups, sizeof op->groups);
+    op->block_by_address = k->interface.block_by_address;
+    op->block_size = k->base.block_size;
+    op->block = d->block;
+    op->binding_count = k->base.binding_count;
+    op->bindings = d->bindings;
+    op->interface = &k->interface;
+    op->uniform_count = k->base.uniform_count;
+    op->uniforms = d->uniforms;
+    memcpy(extra, k->label, strlen(k->label) + 1); // the kernel may go before its work is looked at
+    op->label = (const char *)extra;
+}
+
+static size_t spyi_null_dispatch_extra(const spyi_work *work) {
+    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
+    return strlen(((const spyi_null_kernel *)(const void *)d->kernel)->label) + 1;
+}
+
+static void spyi_null_run_dispatch(spyi_null_gpu *n, spyi_null_op *op) {
+    if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
+    if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
+    spyi_atomic_add(&op->kernel->pending, -1);
+    op->kernel = NULL; // may be destroyed from now on
+}
+
+// >>transfers
+
+static spy_status spyi_null_check_copy(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_copy_work *c = (const spyi_copy_work *)(const void *)work;
+    if (!spyi_null_range(n, "copy: to", c->to->handle, c->to_offset, c->size, error) ||
+        !spyi_null_range(n, "copy: from", c->from->handle, c->from_offset, c->size, error))
+        return SPY_ERROR_INTERNAL;
+    if (spyi_null_overlap(c->to->handle, c->to_offset, c->size, c->from->handle, c->from_offset, c->size))
+        return spyi_null_broken(n, error, "copy: the two ranges overlap");
+    return SPY_OK;
+}
+
+static void spyi_null_describe_copy(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra) {
+    const spyi_copy_work *c = (const spyi_copy_work *)(const void *)work;
+    (void)extra;
+    spyi_null_set_to(n, op, c->to, c->to_offset, c->size);
+    spyi_null_set_from(n, op, c->from->handle, c->from_offset, c->size);
+}
+
+static void spyi_null_run_copy(spyi_null_gpu *n, spyi_null_op *op) {
+    (void)n;
+    memmove(op->to_memory, op->from_memory, (size_t)op->size);
+}
+
+static spy_status spyi_null_check_fill(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_fill_work *f = (const spyi_fill_work *)(const void *)work;
+    const uint32_t alignment = n->base.limits.fill_alignment;
+    if (f->offset % alignment != 0 || f->size % alignment != 0)
+        return spyi_null_broken(n, error, "fill: offset %llu and size %llu must be multiples of %u",
+                                (unsigned long long)f->offset, (unsigned long long)f->size, alignment);
+    return spyi_null_range(n, "fill", f->to->handle, f->offset, f->size, error) ? SPY_OK : SPY_ERROR_INTERNAL;
+}
+
+static void spyi_null_describe_fill(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra) {
+    const spyi_fill_work *f = (const spyi_fill_work *)(const void *)work;
+    (void)extra;
+    spyi_null_set_to(n, op, f->to, f->offset, f->size);
+    op->pattern = f->pattern;
+}
+
+// The pattern's first byte in memory stands at `to_offset`.
+static void spyi_null_run_fill(spyi_null_gpu *n, spyi_null_op *op) {
+    (void)n;
+    for (uint64_t i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
+}
+
+static spy_status spyi_null_check_upload(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
+    return spyi_null_range(n, "upload", u->to->handle, u->offset, u->size, error) ? SPY_OK
+                                                                                  : SPY_ERROR_INTERNAL;
+}
+
+static size_t spyi_null_keep_upload(const spyi_work *work, void *bytes) {
+    if (bytes) memcpy(bytes, work, sizeof(spyi_upload_work));
+    return sizeof(spyi_upload_work);
+}
+
+static size_t spyi_null_upload_extra(const spyi_work *work) {
+    return (size_t)((const spyi_upload_work *)(const void *)work)->size;
+}
+
+static void spyi_null_describe_upload(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                      void *extra) {
+    const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
+    memcpy(extra, u->data, (size_t)u->size); // it may change after the return
+    op->data = extra;
+    spyi_null_set_to(n, op, u->to, u->offset, u->size);
+}
+
+static void spyi_null_run_upload(spyi_null_gpu *n, spyi_null_op *op) {
+    (void)n;
+    memcpy(op->to_memory, op->data, (size_t)op->size);
+}
+
+// >>timestamps
+
+// The clock stands at 1000 ticks for each dispatch recorded so far.
+static spy_status spyi_null_time_mark(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
+    if (slot >= SPYI_TIME_SLOTS)
+        return spyi_null_broken(n, error, "time_mark: slot %u is not below %u", slot, SPYI_TIME_SLOTS);
+    n->marks[slot] = n->recorded_dispatches * 1000u;
+    n->open_has_work = true;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_check_time_store(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_time_store_work *s = (const spyi_time_store_work *)(const void *)work;
+    if (s->count == 0 || s->count > SPYI_TIME_SLOTS || s->offset % sizeof *n->marks)
+        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", s->count,
+                                (unsigned long long)s->offset);
+    return spyi_null_range(n, "time_store", s->to->handle, s->offset, s->count * sizeof *n->marks, error)
+               ? SPY_OK
+               : SPY_ERROR_INTERNAL;
+}
+
+static size_t spyi_null_time_store_extra(const spyi_work *work) {
+    return ((const spyi_time_store_work *)(const void *)work)->count * sizeof(uint64_t);
+}
+
+static void spyi_null_describe_time_store(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                          void *extra) {
+    const spyi_time_store_work *s = (const spyi_time_store_work *)(const void *)work;
+    memcpy(extra, n->marks, s->count * sizeof *n->marks);
+    op->data = extra;
+    spyi_null_set_to(n, op, s->to, s->offset, s->count * sizeof *n->marks);
+}
+
+// >>labels
+
+static spy_status spyi_null_check_label(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_label_work *l = (const spyi_label_work *)(const void *)work;
+    if (l->label == SPYI_LABEL_POP && n->label_depth == 0)
+        return spyi_null_broken(n, error, "label: a pop without a push");
+    if (l->label != SPYI_LABEL_POP && !l->name) return spyi_null_broken(n, error, "label: the name is NULL");
+    return SPY_OK;
+}
+
+static void spyi_null_describe_label(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra) {
+    const spyi_label_work *l = (const spyi_label_work *)(const void *)op->work;
+    (void)work, (void)extra;
+    if (l->label == SPYI_LABEL_PUSH) n->label_depth++;
+    if (l->label == SPYI_LABEL_POP) n->label_depth--;
+    if (l->label != SPYI_LABEL_POP) op->label = l->name;
+}
+
+// >>the rules
+
+SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
+    // By spyi_work_number. Of a kind that is not here, work is written down, and changes nothing.
+    static const spyi_null_rule rules[SPYI_WORK_ROOM] = {
+        { SPYI_NULL_DISPATCH, false, spyi_null_check_dispatch, NULL, spyi_null_dispatch_extra,
+          spyi_null_describe_dispatch, spyi_null_run_dispatch },
+        { SPYI_NULL_COPY, false, spyi_null_check_copy, NULL, NULL, spyi_null_describe_copy,
+          spyi_null_run_copy },
+        { SPYI_NULL_FILL, false, spyi_null_check_fill, NULL, NULL, spyi_null_describe_fill,
+          spyi_null_run_fill },
+        { SPYI_NULL_UPLOAD, false, spyi_null_check_upload, spyi_null_keep_upload, spyi_null_upload_extra,
+          spyi_null_describe_upload, spyi_null_run_upload },
+        { SPYI_NULL_LABEL, false, spyi_null_check_label, NULL, NULL, spyi_null_describe_label, NULL },
+        { SPYI_NULL_OTHER, true, spyi_null_time_mark, NULL, NULL, NULL, NULL },
+        { SPYI_NULL_UPLOAD, false, spyi_null_check_time_store, NULL, spyi_null_time_store_extra,
+          spyi_null_describe_time_store, spyi_null_run_upload },
+    };
+    return &rules[work->kind->number];
+}
+
+// >>backend/null/record.c -----------------------------------------------------------------------------------
+
+// The null backend writes work down, whatever its kind: checked against backend.h, in the order of its barriers, and carried out
+// when its batch is done.
+
 // >>order
 
-static bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, uint64_t b, uint64_t b_offset,
-                              uint64_t b_size) {
+SPYI_FN bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, uint64_t b, uint64_t b_offset,
+                               uint64_t b_size) {
     return a && a == b && a_offset < b_offset + b_size && b_offset < a_offset + a_size;
 }
 
@@ -7260,16 +7938,6 @@ static bool spyi_null_need_order(const spyi_null_op *a, const spyi_null_op *b) {
            (b->to && spyi_null_touches(a, b->to, b->to_offset, b->size));
 }
 
-static const char *spyi_null_kind_name(spyi_null_op_kind kind) {
-    switch (kind) {
-    case SPYI_NULL_DISPATCH: return "dispatch";
-    case SPYI_NULL_COPY: return "copy";
-    case SPYI_NULL_FILL: return "fill";
-    case SPYI_NULL_LABEL: return "label";
-    default: return "upload";
-    }
-}
-
 // A barrier before a piece of work orders all earlier work before it and before all later work, but not
 // itself before what follows.
 static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op, spyi_text *error) {
@@ -7279,7 +7947,7 @@ static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op
         const spyi_null_op *earlier = n->ops[i - 1];
         if (spyi_null_need_order(earlier, op))
             return spyi_null_broken(n, error, "%s: no barrier after the %s of submit %llu that it overlaps",
-                                    spyi_null_kind_name(op->kind), spyi_null_kind_name(earlier->kind),
+                                    op->work->kind->name, earlier->work->kind->name,
                                     (unsigned long long)earlier->submit);
         if (earlier->barrier) break;
     }
@@ -7288,10 +7956,14 @@ static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op
 
 // >>recording
 
-// An operation with `size` bytes of its own behind it, at *bytes.
-static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, spyi_null_op_kind kind, bool barrier, uint64_t size,
-                                      unsigned char **bytes, spyi_text *error) {
+// An operation with a copy of the work and of its transitions behind it.
+static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_null_rule *rule = spyi_null_rule_of(work);
+    size_t (*keep)(const spyi_work *, void *) = rule->keep ? rule->keep : work->kind->keep;
     const size_t head = spyi_align(sizeof(spyi_null_op), 16);
+    const size_t transitions = work->before.transition_count * sizeof *work->before.transitions;
+    const size_t kept = keep ? spyi_align(keep(work, NULL), 16) : 0;
+    const size_t extra = rule->extra ? rule->extra(work) : 0;
     spyi_null_op *op = NULL;
     if (n->op_count == n->op_capacity) {
         size_t capacity = n->op_capacity ? n->op_capacity * 2 : 64;
@@ -7301,16 +7973,25 @@ static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, spyi_null_op_kind kind, 
             n->op_capacity = capacity;
         }
     }
-    if (n->op_count < n->op_capacity) op = (spyi_null_op *)spyi_malloc(head + (size_t)size);
+    if (n->op_count < n->op_capacity && keep)
+        op = (spyi_null_op *)spyi_malloc(head + kept + transitions + extra);
     if (!op) {
-        spyi_text_add(error, "no host memory to record a %s", spyi_null_kind_name(kind));
+        spyi_text_add(error, keep ? "no host memory to record a %s" : "a %s cannot be kept",
+                      work->kind->name);
         return NULL;
     }
     memset(op, 0, sizeof *op);
-    op->kind = kind;
-    op->barrier = barrier;
-    op->submit = n->open;
-    *bytes = (unsigned char *)op + head;
+    char *bytes = (char *)op + head;
+    keep(work, bytes);
+    spyi_work *copy = (spyi_work *)(void *)bytes;
+    if (transitions) memcpy(bytes + kept, work->before.transitions, transitions);
+    copy->before.transitions = transitions ? (const spyi_transition *)(const void *)(bytes + kept) : NULL;
+    op->kind = rule->kind;
+    op->barrier = work->before.barrier;
+    op->submit = n->base.open;
+    op->work = copy;
+    op->label = "";
+    if (rule->describe) rule->describe(n, op, work, bytes + kept + transitions);
     return op;
 }
 
@@ -7324,203 +8005,73 @@ static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text
     n->ops[n->op_count++] = op;
     n->open_has_work = true;
     if (op->barrier) n->base.stats.barriers++;
+    if (op->kernel) {
+        spyi_atomic_add(&op->kernel->pending, 1);
+        n->recorded_dispatches++;
+        n->base.stats.dispatches++;
+    }
     return SPY_OK;
 }
 
-static spy_status spyi_null_begin(spyi_null_gpu *n, spyi_text *error) {
+SPYI_FN spy_status spyi_null_record(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    const spyi_null_rule *rule = spyi_null_rule_of(work);
+    spyi_null_op *op;
     spy_status status =
         n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
     if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
-    return status;
+    if (status == SPY_OK && rule->check) status = rule->check(n, work, error);
+    if (status != SPY_OK || rule->at_once) return status;
+    op = spyi_null_new_op(n, work, error);
+    return op ? spyi_null_add_op(n, op, error) : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch *d, spyi_text *error) {
-    const spyi_limits *limits = &n->base.limits;
-    const spyi_null_kernel *k = (const spyi_null_kernel *)(const void *)d->kernel;
-    uint32_t i;
-    if (!k) return spyi_null_broken(n, error, "dispatch: the kernel is NULL");
-    if (d->indirect) {
-        if (d->indirect_offset % 4 != 0)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": group counts at %llu are misaligned",
-                                    k->label, (unsigned long long)d->indirect_offset);
-        if (!spyi_null_range(n, "dispatch: group counts", d->indirect, d->indirect_offset, sizeof d->groups,
-                             error))
-            return SPY_ERROR_INTERNAL;
+// >>batches
+
+SPYI_FN void spyi_null_forget_done(spyi_null_gpu *n) {
+    size_t i;
+    for (i = 0; i < n->done_count; i++) free(n->ops[i]);
+    n->op_count -= n->done_count;
+    if (n->op_count) memmove(n->ops, n->ops + n->done_count, n->op_count * sizeof *n->ops);
+    n->done_count = 0;
+}
+
+SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
+    if (submit >= n->base.open) submit = n->base.open - 1;
+    if (submit <= n->finished) return;
+    while (n->done_count < n->op_count && n->ops[n->done_count]->submit <= submit) {
+        spyi_null_op *op = n->ops[n->done_count];
+        const spyi_null_rule *rule = spyi_null_rule_of(op->work);
+        if (rule->carry_out) rule->carry_out(n, op);
+        op->done = true;
+        n->done_count++;
     }
-    for (i = 0; i < 3 && !d->indirect; i++) {
-        if (d->groups[i] == 0 || d->groups[i] > limits->info.max_group_count)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
-                                    k->label, d->groups[i], i, limits->info.max_group_count);
+    n->finished = submit;
+    if (n->no_log) spyi_null_forget_done(n);
+}
+
+// After the loss of a device nothing is carried out, and nothing is waited for.
+SPYI_FN void spyi_null_lose(spyi_null_gpu *n) {
+    n->lost = true;
+    while (n->op_count > n->done_count) {
+        spyi_null_op *op = n->ops[--n->op_count];
+        if (op->kernel) spyi_atomic_add(&op->kernel->pending, -1);
+        free(op);
     }
-    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings) ||
-        (k->uniform_count && !d->uniforms))
-        return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
-    for (i = 0; i < k->uniform_count; i++) {
-        const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
-            u->size > limits->profile.max_uniform_bytes)
-            return spyi_null_broken(n, error,
-                                    "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
-                                    k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
-    }
-    for (i = 0; i < k->binding_count; i++) {
-        const spyi_binding *b = &d->bindings[i];
-        const spyi_slot *s = &k->slots[i];
-        bool texels = s->kind != SPYI_SLOT_BUFFER;
-        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
-        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
-            b->range % texel != 0 ||
-            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
-            return spyi_null_broken(
-                n, error,
-                "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
-                k->label, i, (unsigned long long)b->offset, (unsigned long long)b->range);
-        if (!spyi_null_range(n, "dispatch: binding", b->handle, b->offset, b->range, error))
-            return SPY_ERROR_INTERNAL;
-    }
-    return SPY_OK;
+    n->open_has_work = false;
+    n->finished = n->base.open;
 }
 
-static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
-    spyi_null_op *op;
-    unsigned char *bytes;
-    size_t block_size, binding_size, uniform_size, label_size;
-    uint32_t i;
-    spy_status status = spyi_null_begin(n, error);
-    if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
-    if (status != SPY_OK) return status;
-    block_size = spyi_align(k->block_size, 16); // so that the bindings behind it are aligned
-    binding_size = k->binding_count * sizeof(spyi_binding);
-    uniform_size = k->uniform_count * sizeof(spyi_uniform);
-    for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
-    label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier,
-                          block_size + binding_size + uniform_size + label_size, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->kernel = k;
-    op->group_size = k->group_size;
-    if (d->indirect) {
-        op->from = d->indirect;
-        op->from_offset = d->indirect_offset;
-        op->from_memory = spyi_null_range(n, "dispatch", op->from, op->from_offset, sizeof op->groups, error);
-        op->size = sizeof op->groups;
-    } else {
-        memcpy(op->groups, d->groups, sizeof op->groups);
-    }
-    op->block_by_address = k->block_by_address;
-    op->block_size = k->block_size;
-    op->block = bytes;
-    if (k->block_size) memcpy(bytes, d->block, k->block_size);
-    bytes += block_size;
-    op->binding_count = k->binding_count;
-    op->bindings = (const spyi_binding *)(void *)bytes;
-    op->slots = k->slots;
-    if (binding_size) memcpy(bytes, d->bindings, binding_size);
-    bytes += binding_size;
-    if (k->uniform_count) {
-        spyi_uniform *uniforms = (spyi_uniform *)(void *)bytes;
-        op->uniform_count = k->uniform_count;
-        op->uniforms = uniforms;
-        bytes += k->uniform_count * sizeof *uniforms;
-        for (i = 0; i < k->uniform_count; i++) {
-            memcpy(bytes, d->uniforms[i].data, d->uniforms[i].size);
-            uniforms[i].data = bytes;
-            uniforms[i].size = d->uniforms[i].size;
-            bytes += spyi_align(d->uniforms[i].size, 16);
-        }
-    }
-    op->label = (const char *)bytes;
-    memcpy(bytes, k->label, label_size);
-    status = spyi_null_add_op(n, op, error);
-    if (status != SPY_OK) return status;
-    spyi_atomic_add(&k->pending, 1);
-    n->recorded_dispatches++;
-    n->base.stats.dispatches++;
-    return SPY_OK;
+SPYI_FN spy_status spyi_null_lost(spyi_text *error) {
+    spyi_text_add(error, "the device is lost");
+    return SPY_ERROR_DEVICE_LOST;
 }
 
-static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                 const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                 spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_null_op *op;
-    unsigned char *to_memory, *from_memory, *bytes;
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    to_memory = spyi_null_range(n, "copy: to", to->handle, to_offset, size, error);
-    if (!to_memory) return SPY_ERROR_INTERNAL;
-    from_memory = spyi_null_range(n, "copy: from", from->handle, from_offset, size, error);
-    if (!from_memory) return SPY_ERROR_INTERNAL;
-    if (spyi_null_overlap(to->handle, to_offset, size, from->handle, from_offset, size))
-        return spyi_null_broken(n, error, "copy: the two ranges overlap");
-    op = spyi_null_new_op(n, SPYI_NULL_COPY, barrier, 0, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->to = to->handle;
-    op->to_offset = to_offset;
-    op->to_memory = to_memory;
-    op->from = from->handle;
-    op->from_offset = from_offset;
-    op->from_memory = from_memory;
-    op->size = size;
-    return spyi_null_add_op(n, op, error);
-}
-
-static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                 uint32_t pattern, bool barrier, spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    const uint32_t alignment = n->base.limits.fill_alignment;
-    spyi_null_op *op;
-    unsigned char *memory, *bytes;
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    if (offset % alignment != 0 || size % alignment != 0)
-        return spyi_null_broken(n, error, "fill: offset %llu and size %llu must be multiples of %u",
-                                (unsigned long long)offset, (unsigned long long)size, alignment);
-    memory = spyi_null_range(n, "fill", to->handle, offset, size, error);
-    if (!memory) return SPY_ERROR_INTERNAL;
-    op = spyi_null_new_op(n, SPYI_NULL_FILL, barrier, 0, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    op->to = to->handle;
-    op->to_offset = offset;
-    op->to_memory = memory;
-    op->size = size;
-    op->pattern = pattern;
-    return spyi_null_add_op(n, op, error);
-}
-
-static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                   uint64_t size, bool barrier, spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_null_op *op;
-    unsigned char *memory, *bytes;
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    memory = spyi_null_range(n, "upload", to->handle, offset, size, error);
-    if (!memory) return SPY_ERROR_INTERNAL;
-    op = spyi_null_new_op(n, SPYI_NULL_UPLOAD, barrier, size, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    memcpy(bytes, data, (size_t)size); // it may change after the return
-    op->data = bytes;
-    op->to = to->handle;
-    op->to_offset = offset;
-    op->to_memory = memory;
-    op->size = size;
-    return spyi_null_add_op(n, op, error);
-}
-
-// >>submits
-
-static uint64_t spyi_null_open_submit(spyi_gpu *gpu) {
-    return spyi_null_cast(gpu)->open;
-}
-
-static uint64_t spyi_null_finished_submit(spyi_gpu *gpu) {
+SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu) {
     return spyi_null_cast(gpu)->finished;
 }
 
-static spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spy_status status;
     if (n->lost) return spyi_null_lost(error);
@@ -7528,20 +8079,20 @@ static spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
     status = spyi_null_step_status(n, SPYI_NULL_STEP_SUBMIT, error);
     if (status == SPY_ERROR_DEVICE_LOST) spyi_null_lose(n);
     if (status != SPY_OK) return status;
-    n->open++;
+    n->base.open++;
     n->open_has_work = false;
     n->base.stats.submits++;
-    if (!n->hold) spyi_null_run_up_to(n, n->open - 1);
+    if (!n->hold) spyi_null_run_up_to(n, n->base.open - 1);
     return SPY_OK;
 }
 
-static spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
+SPYI_FN spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     if (n->lost) return spyi_null_lost(error);
-    if (submit >= n->open) {
+    if (submit >= n->base.open) {
         spy_status status = spyi_null_submit(gpu, error);
         if (status != SPY_OK) return status;
-        submit = n->open - 1;
+        submit = n->base.open - 1;
     }
     if (submit <= n->finished) return SPY_OK;
     if (timeout_ns != UINT64_MAX) {
@@ -7552,8 +8103,8 @@ static spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
     return SPY_OK;
 }
 
-static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
-                                     uint64_t size, uint64_t after, spyi_text *error) {
+SPYI_FN spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                      uint64_t size, uint64_t after, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const unsigned char *memory;
     size_t i;
@@ -7566,7 +8117,7 @@ static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk
         if (spyi_null_overlap(op->to, op->to_offset, op->size, from->handle, offset, size))
             return spyi_null_broken(
                 n, error, "download after submit %llu: the %s of submit %llu still writes there",
-                (unsigned long long)after, spyi_null_kind_name(op->kind), (unsigned long long)op->submit);
+                (unsigned long long)after, op->work->kind->name, (unsigned long long)op->submit);
     }
     memcpy(data, memory, (size_t)size);
     return SPY_OK;
@@ -7574,7 +8125,7 @@ static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk
 
 // >>timers: a dispatch takes 1000 ns
 
-static spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     if (n->lost) return spyi_null_lost(error);
     if (n->time_state == 1) return spyi_null_broken(n, error, "time_begin: the last one has not ended");
@@ -7584,18 +8135,18 @@ static spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-static spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     if (n->lost) return spyi_null_lost(error);
     if (n->time_state != 1) return spyi_null_broken(n, error, "time_end: there was no time_begin");
     n->time_state = 2;
     n->time_last = n->recorded_dispatches;
-    n->time_submit = n->open;
+    n->time_submit = n->base.open;
     n->open_has_work = true;
     return SPY_OK;
 }
 
-static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error) {
+SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     spy_status status;
     if (n->time_state != 2) return spyi_null_broken(n, error, "time_elapsed: there was no time_end");
@@ -7604,50 +8155,17 @@ static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text 
     return status;
 }
 
-// The clock stands at 1000 ticks for each dispatch recorded so far.
-static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    if (slot >= SPYI_TIME_SLOTS)
-        return spyi_null_broken(n, error, "time_mark: slot %u is not below %u", slot, SPYI_TIME_SLOTS);
-    n->marks[slot] = n->recorded_dispatches * 1000u;
-    n->open_has_work = true;
-    return SPY_OK;
+// >>backend/null/null.c -------------------------------------------------------------------------------------
+
+// The null backend's device, and what a test asks of it.
+
+static uint32_t spyi_null_u32(uint32_t value, uint32_t if_zero) {
+    return value ? value : if_zero;
 }
 
-static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                       bool barrier, spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    if (count == 0 || count > SPYI_TIME_SLOTS || offset % sizeof *n->marks)
-        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", count,
-                                (unsigned long long)offset);
-    return spyi_null_upload(gpu, to, offset, n->marks, count * sizeof *n->marks, barrier, error);
+static uint64_t spyi_null_u64(uint64_t value, uint64_t if_zero) {
+    return value ? value : if_zero;
 }
-
-// >>labels
-
-static spy_status spyi_null_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_null_op *op;
-    unsigned char *bytes;
-    size_t size;
-    spy_status status = spyi_null_begin(n, error);
-    if (status != SPY_OK) return status;
-    if (kind == SPYI_LABEL_POP && n->label_depth == 0)
-        return spyi_null_broken(n, error, "label: a pop without a push");
-    if (kind != SPYI_LABEL_POP && !name) return spyi_null_broken(n, error, "label: the name is NULL");
-    size = kind == SPYI_LABEL_POP ? 1 : strlen(name) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_LABEL, false, size, &bytes, error);
-    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
-    memcpy(bytes, kind == SPYI_LABEL_POP ? "" : name, size);
-    op->label = (const char *)bytes;
-    if (kind == SPYI_LABEL_PUSH) n->label_depth++;
-    if (kind == SPYI_LABEL_POP) n->label_depth--;
-    return spyi_null_add_op(n, op, error);
-}
-
-// >>device
 
 static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     const uint32_t all_features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 |
@@ -7723,7 +8241,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     spyi_null_limits(&n->base.limits, &d);
     n->memory_bytes = n->base.limits.info.memory_bytes;
     n->last_handle = 1000; // small numbers would pass for an index or an offset
-    n->open = 1;
+    n->base.open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
     n->on_kernel = d.on_kernel;
@@ -7739,7 +8257,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_text error = { NULL, 0, 0 };
     size_t i;
     if (!n) return;
-    if (!n->lost) spyi_null_wait(gpu, n->open, UINT64_MAX, &error);
+    if (!n->lost) spyi_null_wait(gpu, n->base.open, UINT64_MAX, &error);
     if (!n->lost && n->open_has_work) spyi_null_lose(n); // a submit that was told to fail
     if (n->counts.chunks > 0)
         spyi_null_broken(n, NULL, "destroy: %llu chunks were not freed",
@@ -7761,6 +8279,9 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_free(n->base.ctx, n, sizeof *n);
 }
 
+// Work of whatever kind is written down.
+#define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
+
 static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_enumerate,
                                                      spyi_null_create,
@@ -7770,21 +8291,14 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_compile_as_is,
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
-                                                     spyi_null_dispatch,
-                                                     spyi_null_copy,
-                                                     spyi_null_fill,
-                                                     spyi_null_upload,
+                                                     { SPYI_NULL_RECORDS(spyi_null_record) },
                                                      spyi_null_download,
                                                      spyi_null_time_begin,
                                                      spyi_null_time_end,
                                                      spyi_null_time_elapsed,
-                                                     spyi_null_open_submit,
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
                                                      spyi_null_wait,
-                                                     spyi_null_label,
-                                                     spyi_null_time_mark,
-                                                     spyi_null_time_store,
                                                      NULL, // no graphs
                                                      NULL,
                                                      NULL,
@@ -7832,23 +8346,11 @@ spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size) {
 void spyi_null_hold_submits(spyi_gpu *gpu, bool hold) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
     n->hold = hold;
-    if (!hold) spyi_null_run_up_to(n, n->open - 1);
+    if (!hold) spyi_null_run_up_to(n, n->base.open - 1);
 }
 
 void spyi_null_finish(spyi_gpu *gpu, uint64_t submit) {
     spyi_null_run_up_to(spyi_null_cast(gpu), submit);
-}
-
-void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, spy_status status) {
-    spyi_null_gpu *n = spyi_null_cast(gpu);
-    spyi_mutex_lock(&n->lock);
-    n->fail_status[step] = status;
-    n->fail_skip[step] = skip;
-    spyi_mutex_unlock(&n->lock);
-}
-
-const char *spyi_null_report(spyi_gpu *gpu) {
-    return spyi_text_str(spyi_null_cast(gpu)->report);
 }
 
 spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu) {
@@ -8052,24 +8554,101 @@ SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
 // The type of that name: by what it means, or `given` when it is called so; NULL: neither.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
+// >>data/resource.h -----------------------------------------------------------------------------------------
+
+// Resources, and how work uses them: barriers and layouts of textures, lifetimes and command lists know uses only.
+
+typedef struct spyi_resource spyi_resource;
+
+// What is true of all resources of a kind.
+typedef struct spyi_resource_kind {
+    const char *name;
+    void (*unused)(spy_device *device, spyi_resource *resource); // the last reference has gone
+} spyi_resource_kind;
+
+// What every resource begins with.
+struct spyi_resource {
+    const spyi_resource_kind *kind;
+    uint64_t write_submit; // batch of the last write: a read back waits for it
+    uint64_t use_submit;   // batch of the last use: freeing waits for it
+    // The batch of the last use in an engine's command buffer, which keeps the memory from being used again; 0: there is none.
+    uint64_t held_submit;
+    int32_t references; // of tensors, command lists and others, guarded by the device's turns
+};
+
+static inline void spyi_resource_retain(spyi_resource *resource) {
+    resource->references++;
+}
+static inline void spyi_resource_release(spy_device *device, spyi_resource *resource) {
+    if (--resource->references == 0) resource->kind->unused(device, resource);
+}
+
+// One piece of work's use of a part of a resource: of memory, bytes from the block's start; of a texture, sub-resources, whose
+// numbers are level * layers + layer.
+typedef struct spyi_use {
+    spyi_resource *resource;
+    uint64_t begin, end;
+    uint32_t how; // SPYI_USE_*
+} spyi_use;
+
+static inline spyi_use spyi_use_of(spyi_resource *resource, uint64_t begin, uint64_t end, uint32_t how) {
+    spyi_use use;
+    use.resource = resource;
+    use.begin = begin;
+    use.end = end;
+    use.how = how;
+    return use;
+}
+
+static inline uint32_t spyi_how(bool reads, bool writes) {
+    return (reads ? SPYI_USE_READS : 0u) | (writes ? SPYI_USE_WRITES : 0u);
+}
+
+// >>textures
+
+// One sub-resource.
+typedef struct spyi_texture_part {
+    uint32_t how;                     // its last use, which its layout is for; 0: it has none yet
+    uint64_t read_epoch, write_epoch; // of the last ones
+} spyi_texture_part;
+
+typedef struct spyi_texture {
+    spyi_resource resource; // first
+    uint64_t handle;
+    uint32_t levels, layers;
+    spyi_texture_part *parts;
+} spyi_texture;
+
+// Of a texture that has a handle, levels and layers. false: out of memory.
+SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
+SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
+
+// >>the tracker (hazards.c)
+
+// What must come before work with these uses, which are noted. `untracked`: it may use other memory too, which nobody knows.
+// Transitions stay until the next call.
+SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// After the work.
+SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
+// The same of work on buffers that are all known.
+SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
+// Work whose parts went into several batches: the uses are of the last one.
+SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
+// After work that failed behind transitions.
+SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);
+
 // >>data/memory.h -------------------------------------------------------------------------------------------
 
-// Device memory: blocks of it with their hazards, the pool that they come from, and what operations use.
+// Device memory: blocks of it, and the pool that they come from.
 
 // >>storage: a block of device memory, recycled as a whole, so that the hazards of its former use stay with it.
-// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same
-// epoch, their byte ranges meet and one of them writes.
 typedef struct spyi_storage spyi_storage;
 struct spyi_storage {
+    spyi_resource resource;                    // first
     spyi_chunk chunk;                          // the driver's memory that this block lies in
     uint64_t offset, size;                     // the block in the chunk
     uint64_t read_epoch, read_begin, read_end; // bytes from the block's start
     uint64_t write_epoch, write_begin, write_end;
-    uint64_t write_submit; // batch of the last write: a read back waits for it
-    uint64_t use_submit;   // batch of the last use: freeing waits for it
-    // The batch of the last use in an engine's command buffer, which keeps the block from being used again; 0: there is none.
-    uint64_t held_submit;
-    int32_t references; // tensors on it, guarded by the device's turns
     int32_t size_class; // free list that it returns to; -1: imported
     spyi_memory memory;
     struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
@@ -8107,31 +8686,6 @@ SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; 
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
                                        const spyi_chunk *chunk); // finds the same handle again
-
-// A use of bytes [begin, end) of a block by work about to be recorded: does it need a barrier before it?
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
-                         bool writes);
-// ... and note the use, after the epoch was advanced if a barrier was needed.
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
-                           bool writes, uint64_t submit);
-
-// One operation's use of a block.
-typedef struct spyi_use {
-    spyi_storage *storage;
-    uint64_t begin, end; // bytes from the block's start
-    bool reads, writes;
-    bool counts; // holds the group counts of an indirect dispatch
-} spyi_use;
-// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
-// use other memory too, which nobody knows.
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
-// After the operation.
-SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
-
-// Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
-SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
-// After the operation that the barrier went with.
-SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 
 // >>data/tensor.h -------------------------------------------------------------------------------------------
 
@@ -8273,12 +8827,15 @@ struct spy_device {
     spyi_types *types;
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
     spyi_pool pool;
-    spyi_storage *readback;             // results to host memory of the running call
-    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
-    struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
-    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
-    bool barrier_owed;                  // an operation that should have brought one failed
-    uint64_t epoch;                     // of hazards, from 1
+    spyi_storage *readback;            // results to host memory of the running call
+    uint64_t readback_submit;          // batch of a call that was left before they came; 0: none
+    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    bool barrier_owed;                 // an operation that should have brought one failed
+    uint64_t epoch;                    // of hazards, from 1
+    spyi_transition *transitions;      // before the last work, `transition_count` of them
+    uint32_t transition_count, transition_capacity;
+    uint64_t last_submit;               // batch of the last work whose uses were noted
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
     uint64_t untracked_submit;          // its batch: what is read back waits for it
     uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
@@ -8308,6 +8865,17 @@ struct spy_device {
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
+
+// Records work with what must come before it, and notes its uses.
+static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
+                                          uint32_t count, bool untracked, spyi_text *error) {
+    work->before = spyi_take_uses(device, uses, count, untracked);
+    spy_status status = spyi_record(device->backend, device->gpu, work, error);
+    spyi_uses_done(device, &work->before, untracked, status);
+    if (!SPYI_LIKELY(status == SPY_OK) && work->before.transition_count)
+        spyi_transitions_failed(&work->before, uses, count);
+    return status;
+}
 
 // >>queue.c
 // Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
@@ -8754,10 +9322,10 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
 
 const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                        uint32_t count) {
-    spyi_field fields[SPYI_MOST_SLOTS];
-    char names[SPYI_MOST_SLOTS][16];
+    spyi_field fields[SPYI_MOST_PARAMETERS];
+    char names[SPYI_MOST_PARAMETERS][16];
     memset(fields, 0, sizeof fields);
-    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    if (count > SPYI_MOST_PARAMETERS) return spyi_type_other(types, name);
     for (uint32_t i = 0; i < count; ++i) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];
@@ -9912,7 +10480,7 @@ void spy_release_packed(spy_packed *packed) {
 
 // >>data/pool.c ---------------------------------------------------------------------------------------------
 
-// The caching memory pool of a device and the hazards of its blocks.
+// The caching memory pool of a device.
 //
 // Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
 // the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
@@ -9943,6 +10511,12 @@ static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
     return -1; // not reached: base * 2 >= size
 }
 
+static void spyi_memory_unused(spy_device *device, spyi_resource *resource) {
+    spyi_pool_give(device, (spyi_storage *)(void *)resource);
+}
+
+static const spyi_resource_kind spyi_memory_resource = { "memory", spyi_memory_unused };
+
 static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int32_t size_class, uint64_t size,
                                     const char *label, spyi_text *error, spy_status *status) {
     const spy_backend *table = device->backend;
@@ -9952,6 +10526,7 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
         spyi_text_add(error, "out of host memory");
         return NULL;
     }
+    storage->resource.kind = &spyi_memory_resource;
     storage->size = size;
     storage->size_class = size_class;
     storage->memory = memory;
@@ -10006,8 +10581,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
             // Give cached memory back and try once more.
             spyi_text ignored = { NULL, 0, 0 };
-            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
-                                      &ignored) == SPY_OK) {
+            if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
                 spyi_text_free(error); // who gets memory looks at no error
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
@@ -10021,7 +10595,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage) return NULL;
     }
     storage->next = NULL;
-    storage->references = 0;
+    storage->resource.references = 0;
     device->pool.used_bytes += storage->size;
     if (storage->slab) storage->slab->live++;
     return storage;
@@ -10038,7 +10612,7 @@ SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     if (storage->size_class < 0)
         return; // imported: its hazards are kept until they are over, see spyi_pool_import
     device->pool.used_bytes -= storage->size;
-    if (held_from == 0 || storage->held_submit < held_from) {
+    if (held_from == 0 || storage->resource.held_submit < held_from) {
         spyi_pool_free_block(device, storage);
         return;
     }
@@ -10052,7 +10626,7 @@ SPYI_FN void spyi_pool_release_held(spy_device *device) {
     uint64_t held_from = device->base->held_from;
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
-        if (held_from != 0 && storage->held_submit >= held_from) {
+        if (held_from != 0 && storage->resource.held_submit >= held_from) {
             at = &storage->next;
             continue;
         }
@@ -10100,6 +10674,7 @@ SPYI_FN void spyi_pool_destroy(spy_device *device) {
     spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
+    spyi_free(&device->ctx, device->transitions, device->transition_capacity * sizeof *device->transitions);
     while (device->pool.imported) {
         spyi_storage *next = device->pool.imported->next;
         spyi_free(&device->ctx, device->pool.imported, sizeof *device->pool.imported);
@@ -10111,7 +10686,8 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
     spyi_storage *found = NULL;
     for (spyi_storage **at = &device->pool.imported; *at;) {
         spyi_storage *s = *at;
-        bool over = s->references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
+        bool over =
+            s->resource.references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
         if (s->chunk.handle == chunk->handle) {
             found = s;
         } else if (over) {
@@ -10122,7 +10698,7 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
         at = &s->next;
     }
     if (found) {
-        if (found->references == 0 ||
+        if (found->resource.references == 0 ||
             found->size < chunk->size) { // nobody's: the driver may have given the handle again
             found->chunk = *chunk;
             found->size = chunk->size;
@@ -10131,6 +10707,7 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
     }
     spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
     if (!storage) return NULL;
+    storage->resource.kind = &spyi_memory_resource;
     storage->chunk = *chunk;
     storage->size = chunk->size;
     storage->size_class = -1;
@@ -10139,21 +10716,43 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
     return storage;
 }
 
+// >>data/hazards.c ------------------------------------------------------------------------------------------
+
+// What must come before work: nothing, a barrier, or transitions of textures.
+//
+// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same epoch,
+// their parts meet and one of them writes. A texture's part has one layout at a time, for one sort of use: a transition to
+// another one also orders the part's uses before it and after it.
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SPYI_HAZARDS_COLD __attribute__((noinline, cold))
+#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else they are called for each use
+#else
+#define SPYI_HAZARDS_COLD
+#define SPYI_HAZARDS_HOT
+#endif
+
+// >>memory
+
+static spyi_storage *spyi_use_storage(const spyi_use *use) {
+    return (spyi_storage *)(void *)use->resource; // which begins it
+}
+
 static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
     return begin < other_end && other_begin < end;
 }
 
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
-                         bool writes) {
+static SPYI_HAZARDS_HOT bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
+    const spyi_storage *storage = spyi_use_storage(use);
     if (storage->write_epoch == device->epoch &&
-        spyi_ranges_meet(begin, end, storage->write_begin, storage->write_end))
+        spyi_ranges_meet(use->begin, use->end, storage->write_begin, storage->write_end))
         return true;
-    return writes && storage->read_epoch == device->epoch &&
-           spyi_ranges_meet(begin, end, storage->read_begin, storage->read_end);
+    return (use->how & SPYI_USE_WRITES) && storage->read_epoch == device->epoch &&
+           spyi_ranges_meet(use->begin, use->end, storage->read_begin, storage->read_end);
 }
 
-static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
-                              uint64_t end) {
+static SPYI_HAZARDS_HOT void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now,
+                                               uint64_t begin, uint64_t end) {
     if (*epoch != now) {
         *epoch = now;
         *first = begin;
@@ -10164,54 +10763,170 @@ static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, 
     if (end > *last) *last = end;
 }
 
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
-                           bool writes, uint64_t submit) {
-    if (writes) {
-        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch,
-                          begin, end);
-        storage->write_submit = submit;
-    } else {
-        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch,
-                          begin, end);
+// >>textures
+
+SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture) {
+    size_t count = (size_t)texture->levels * texture->layers, wanted = device->transition_capacity + count;
+    texture->parts = (spyi_texture_part *)spyi_allocate(&device->ctx, count * sizeof *texture->parts);
+    void *transitions = texture->parts
+                            ? spyi_reallocate(&device->ctx, device->transitions,
+                                              device->transition_capacity * sizeof *device->transitions,
+                                              wanted * sizeof *device->transitions)
+                            : NULL;
+    if (!transitions) {
+        spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
+        texture->parts = NULL;
+        return false;
     }
-    storage->use_submit = submit;
-    if (device->base->recording) storage->held_submit = submit;
+    device->transitions = (spyi_transition *)transitions;
+    device->transition_capacity = (uint32_t)wanted; // each part of all textures may change
+    return true;
 }
 
-SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
-    bool barrier = needed || device->barrier_owed;
-    if (barrier) device->epoch++;
-    return barrier;
+SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture) {
+    size_t count = (size_t)texture->levels * texture->layers;
+    spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
+    texture->parts = NULL;
+}
+
+static spyi_texture *spyi_use_texture(const spyi_use *use) {
+    return (spyi_texture *)(void *)use->resource; // which begins it
+}
+
+// Parts whose layout changes wait by that.
+static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use) {
+    const spyi_texture *texture = spyi_use_texture(use);
+    for (uint64_t i = use->begin; i < use->end; i++) {
+        const spyi_texture_part *part = &texture->parts[i];
+        if (part->how == use->how && (part->write_epoch == device->epoch ||
+                                      ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
+            return true;
+    }
+    return false;
+}
+
+// One more part that changes: neighbouring layers of a level together.
+static void spyi_add_transition(spy_device *device, const spyi_texture *texture, uint64_t number,
+                                uint32_t from, uint32_t to) {
+    spyi_transition *last =
+        device->transition_count ? &device->transitions[device->transition_count - 1] : NULL;
+    uint32_t level = (uint32_t)(number / texture->layers), layer = (uint32_t)(number % texture->layers);
+    if (last && last->texture == texture->handle && last->level == level && last->from == from &&
+        last->to == to && last->first_layer + last->layer_count == layer) {
+        last->layer_count++;
+        return;
+    }
+    last = &device->transitions[device->transition_count++];
+    last->texture = texture->handle;
+    last->level = level;
+    last->first_layer = layer;
+    last->layer_count = 1;
+    last->from = from;
+    last->to = to;
+}
+
+static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t submit) {
+    spyi_texture *texture = spyi_use_texture(use);
+    texture->resource.use_submit = submit;
+    if (use->how & SPYI_USE_WRITES) texture->resource.write_submit = submit;
+    for (uint64_t i = use->begin; i < use->end; i++) {
+        spyi_texture_part *part = &texture->parts[i];
+        if (part->how != use->how) {
+            spyi_add_transition(device, texture, i, part->how, use->how);
+            part->read_epoch = part->write_epoch = 0; // those before it are over for those behind it
+        }
+        part->how = use->how;
+        if (use->how & SPYI_USE_READS) part->read_epoch = device->epoch;
+        if (use->how & SPYI_USE_WRITES) part->write_epoch = device->epoch;
+    }
+}
+
+// Work that failed has changed no layout.
+static void spyi_undo_transition(const spyi_transition *t, const spyi_texture *texture) {
+    if (texture->handle != t->texture) return;
+    for (uint32_t layer = t->first_layer; layer < t->first_layer + t->layer_count; layer++)
+        texture->parts[(size_t)t->level * texture->layers + layer].how = t->from;
+}
+
+SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; uses[i].how >= SPYI_USE_TEXTURE && k < before->transition_count; k++)
+            spyi_undo_transition(&before->transitions[k], spyi_use_texture(&uses[i]));
+}
+
+// >>uses
+
+static SPYI_HAZARDS_HOT void spyi_memory_note(const spyi_use *use, uint64_t epoch, uint64_t submit) {
+    spyi_storage *s = spyi_use_storage(use);
+    s->resource.use_submit = submit;
+    if (use->how & SPYI_USE_READS)
+        spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
+    if (!(use->how & SPYI_USE_WRITES)) return;
+    spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
+    s->resource.write_submit = submit;
 }
 
 // Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
 // another, whatever epoch it fell into.
-static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
-    uint64_t written = use->storage->write_epoch;
+static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) {
+    uint64_t written = spyi_use_storage(use)->write_epoch;
     if (written < device->untracked_epoch) written = device->untracked_epoch;
-    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
-    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
+    return (written > 0 && written >= device->counts_epoch) || spyi_memory_conflicts(device, use);
 }
 
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
-    bool barrier = untracked;
-    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
-    barrier = spyi_take_barrier(device, barrier);
-    uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
-    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
+static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t count, uint64_t submit) {
+    for (uint32_t i = 0; i < count; i++) uses[i].resource->held_submit = submit;
+}
+
+// The batch that the work goes into.
+static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    uint64_t submit = device->base->open;
+    device->last_submit = submit;
+    if (device->base->recording) spyi_hold_uses(uses, count, submit);
     if (untracked) device->untracked_submit = submit;
+    return submit;
+}
+
+// Uses of every sort.
+static SPYI_HAZARDS_COLD spyi_before spyi_take_special(spy_device *device, const spyi_use *uses,
+                                                       uint32_t count, bool untracked) {
+    spyi_before before;
+    before.barrier = untracked || device->barrier_owed;
+    for (uint32_t i = 0; i < count && !before.barrier; i++) {
+        const spyi_use *use = &uses[i];
+        before.barrier = use->how >= SPYI_USE_TEXTURE  ? spyi_texture_conflicts(device, use)
+                         : use->how >= SPYI_USE_COUNTS ? spyi_counts_conflict(device, use)
+                                                       : spyi_memory_conflicts(device, use);
+    }
+    if (before.barrier) device->epoch++;
+    uint64_t submit = spyi_take_submit(device, uses, count, untracked);
+    device->transition_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
-        spyi_storage *s = use->storage;
-        s->use_submit = submit;
-        if (barrier && use->counts) device->counts_epoch = epoch;
-        if (use->reads)
-            spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
-        if (!use->writes) continue;
-        spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
-        s->write_submit = submit;
+        if (use->how < SPYI_USE_TEXTURE) spyi_memory_note(use, device->epoch, submit);
+        else spyi_texture_note(device, use, submit);
+        if (before.barrier && (use->how & SPYI_USE_COUNTS)) device->counts_epoch = device->epoch;
     }
-    return barrier;
+    before.transition_count = device->transition_count;
+    before.transitions = device->transitions;
+    return before;
+}
+
+SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    spyi_before before;
+    bool barrier = untracked || device->barrier_owed;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!SPYI_LIKELY(uses[i].how < SPYI_USE_COUNTS))
+            return spyi_take_special(device, uses, count, untracked);
+        barrier = barrier || spyi_memory_conflicts(device, &uses[i]);
+    }
+    if (barrier) device->epoch++;
+    uint64_t submit = spyi_take_submit(device, uses, count, untracked), epoch = device->epoch;
+    for (uint32_t i = 0; i < count; i++) spyi_memory_note(&uses[i], epoch, submit);
+    before.barrier = barrier;
+    before.transition_count = 0;
+    before.transitions = NULL;
+    return before;
 }
 
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
@@ -10221,11 +10936,21 @@ SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status stat
 }
 
 // All that follows must wait for what the kernel may have written where nobody knows.
-SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
-    spyi_barrier_done(device, barrier, status);
+SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked,
+                            spy_status status) {
+    spyi_barrier_done(device, before->barrier, status);
     if (!untracked) return;
     device->barrier_owed = true;
     device->untracked_epoch = device->epoch;
+}
+
+SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count) {
+    uint64_t submit = device->base->open;
+    for (uint32_t i = 0; i < count; i++) {
+        uses[i].resource->use_submit = submit;
+        if (uses[i].how & SPYI_USE_WRITES) uses[i].resource->write_submit = submit;
+        if (device->base->recording) uses[i].resource->held_submit = submit;
+    }
 }
 
 // >>data/meet.c ---------------------------------------------------------------------------------------------
@@ -10305,11 +11030,10 @@ static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end,
                                     spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + begin, image,
-                                                end - begin, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
+    spyi_use use = spyi_use_of(&storage->resource, begin, end, SPYI_USE_WRITES);
+    spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset + begin, image, end - begin);
+    spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
+    spyi_note_batch(device, &use, 1); // large ones go in several
     return status;
 }
 
@@ -10317,7 +11041,7 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
                                       spyi_text *error) {
     spy_device *device = t->object.device;
     const spyi_storage *storage = t->storage;
-    uint64_t written = storage->write_submit;
+    uint64_t written = storage->resource.write_submit;
     if (written < device->untracked_submit) written = device->untracked_submit;
     return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
                                      end - begin, written, error);
@@ -10595,7 +11319,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
     spyi_gradients_drop(tensor);
-    if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+    if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
     free((void *)tensor->label);
     tensor->storage = NULL;
     tensor->label = NULL;
@@ -10630,7 +11354,7 @@ SPYI_FN void spyi_tensors_free_all(spy_device *device) {
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
         device->tensors = tensor->next;
-        if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
         free((void *)tensor->label);
         tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
         spyi_free(ctx, tensor, sizeof *tensor);
@@ -10661,7 +11385,7 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
         spyi_text_add(error, "out of host memory");
         return NULL;
     }
-    storage->references = 1;
+    storage->resource.references = 1;
     tensor->storage = storage;
     tensor->type = type;
     tensor->shape = *shape;
@@ -10927,14 +11651,10 @@ static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32
 static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
-                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                  device->backend->open_submit(device->gpu));
-    return status;
+    spyi_fill_work fill = spyi_fill_of(&storage->chunk, storage->offset + t->begin_bytes,
+                                       t->end_bytes - t->begin_bytes, pattern);
+    spyi_use use = spyi_use_of(&storage->resource, t->begin_bytes, t->end_bytes, SPYI_USE_WRITES);
+    return spyi_record_with(device, &fill.work, &use, 1, false, error);
 }
 
 // The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
@@ -10942,14 +11662,12 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
     uint64_t begin = t->begin_bytes, end = begin + at + size;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
-                                              &storage->chunk, storage->offset + begin, size, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, storage, begin + at, end, true, submit);
-    spyi_note_use(device, storage, begin, begin + size, false, submit);
-    return status;
+    spyi_copy_work copy = spyi_copy_of(&storage->chunk, storage->offset + begin + at, &storage->chunk,
+                                       storage->offset + begin, size);
+    spyi_use uses[2];
+    uses[0] = spyi_use_of(&storage->resource, begin + at, end, SPYI_USE_WRITES);
+    uses[1] = spyi_use_of(&storage->resource, begin, begin + size, SPYI_USE_READS);
+    return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
 // Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
@@ -10960,7 +11678,8 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     if (t->contiguous && size > SPYI_FILL_BYTES)
         count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
     char *some = NULL;
-    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)spyi_malloc((size_t)count * host_stride);
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride)
+        some = (char *)spyi_malloc((size_t)count * host_stride);
     if (!some) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -11167,9 +11886,10 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
     spy_device *device = to->object.device;
     spyi_storage *out = to->storage, *in = from->storage;
     int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
-                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
+    spyi_use uses[2];
+    uses[0] = spyi_use_of(&out->resource, to->begin_bytes, to->end_bytes, SPYI_USE_WRITES);
+    uses[1] = spyi_use_of(&in->resource, from->begin_bytes, from->end_bytes, SPYI_USE_READS);
+    spyi_before before = spyi_take_uses(device, uses, 2, false);
     spy_status status = SPY_OK;
     for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
         int64_t a = 0, b = 0, step = run;
@@ -11177,20 +11897,19 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
             a += index[d] * to->strides.dims[d];
             b += index[d] * from->strides.dims[d];
         }
-        status = device->backend->copy(device->gpu, &out->chunk,
-                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
-                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
-                                       (uint64_t)(run * size), barrier && done == 0, error);
+        spyi_copy_work copy =
+            spyi_copy_of(&out->chunk, out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
+                         in->offset + from->offset_bytes + (uint64_t)(b * size), (uint64_t)(run * size));
+        if (done == 0) copy.work.before = before;
+        status = spyi_record(device->backend, device->gpu, &copy.work, error);
         for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
             int64_t n = to->shape.dims[d], at = index[d] + step;
             index[d] = at % n;
             step = at / n;
         }
     }
-    spyi_barrier_done(device, barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
-    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
+    spyi_uses_done(device, &before, false, status);
+    spyi_note_batch(device, uses, 2); // many fill several
     return status;
 }
 
@@ -11282,7 +12001,7 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
         return NULL;
     }
     view->storage = parent->storage;
-    view->storage->references++;
+    view->storage->resource.references++;
     view->type = parent->type;
     view->shape = parent->shape;
     view->strides = parent->strides;
@@ -11631,8 +12350,8 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
-        other->storage->references++;
-        if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        other->storage->resource.references++;
+        spyi_resource_release(device, &tensor->storage->resource);
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
         tensor->serial = ++device->last_tensor_serial;
@@ -11805,7 +12524,7 @@ static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const s
     spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
     if (!grad) return NULL;
     grad->storage = from->storage;
-    grad->storage->references++;
+    grad->storage->resource.references++;
     grad->type = type;
     grad->shape = view->shape;
     grad->strides = view->strides;
@@ -13219,23 +13938,18 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
 static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
                                  uint64_t *width_ns, spyi_text *error) {
     const spy_backend *table = device->backend;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = ticks->storage;
-    use.begin = ticks->begin_bytes;
-    use.end = ticks->end_bytes;
-    use.writes = true;
-    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    const spyi_storage *storage = ticks->storage;
+    spyi_use use =
+        spyi_use_of(&ticks->storage->resource, ticks->begin_bytes, ticks->end_bytes, SPYI_USE_WRITES);
+    spy_status status = table->wait(device->gpu, device->base->open, UINT64_MAX, error);
     if (status != SPY_OK) return status;
     uint64_t before = spyi_time_ns();
-    status = table->time_mark(device->gpu, 0, error);
+    spyi_time_mark_work mark = spyi_time_mark_of(0);
+    spyi_time_store_work store = spyi_time_store_of(&storage->chunk, storage->offset + use.begin, 1);
+    status = spyi_record(table, device->gpu, &mark.work, error);
     if (status != SPY_OK) return status;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
-                               error);
-    spyi_uses_done(device, barrier, false, status);
-    if (status == SPY_OK)
-        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    status = spyi_record_with(device, &store.work, &use, 1, false, error);
+    if (status == SPY_OK) status = table->wait(device->gpu, device->base->open, UINT64_MAX, error);
     *width_ns = spyi_time_ns() - before;
     *host_ns = before + *width_ns / 2;
     return status;
@@ -13328,15 +14042,12 @@ static void spyi_build_add(spyi_build *b, const void *data, size_t size, const v
 }
 
 static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const spyi_kernel_desc *desc) {
-    const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
-               *head;
+    const void *label = NULL, *code = NULL, *entry = NULL, *parameters = NULL, *head;
     spyi_kernel_desc plain;
     memcpy(&plain, desc, sizeof plain);
     plain.label = plain.entry = NULL;
     plain.code = NULL;
-    plain.slots = NULL;
-    plain.params = NULL;
-    plain.uniform_places = NULL;
+    plain.interface.parameters = NULL;
     b->size = 0;
     b->profile = *profile;
     spyi_build_add(b, profile, sizeof *profile, &head);
@@ -13344,16 +14055,13 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
     spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->slots, desc->binding_count * sizeof *desc->slots, &slots);
-    spyi_build_add(b, desc->params, desc->param_count * sizeof *desc->params, &params);
-    spyi_build_add(b, desc->uniform_places, desc->uniform_count * sizeof *desc->uniform_places, &places);
+    spyi_build_add(b, desc->interface.parameters,
+                   desc->interface.parameter_count * sizeof *desc->interface.parameters, &parameters);
     b->desc = plain;
     b->desc.label = (const char *)label;
     b->desc.code = code;
     b->desc.entry = (const char *)entry;
-    b->desc.slots = (const spyi_slot *)slots;
-    b->desc.params = (const uint32_t *)params;
-    b->desc.uniform_places = (const spyi_uniform_place *)places;
+    b->desc.interface.parameters = (const spyi_parameter *)parameters;
 }
 
 static void spyi_build_free(spyi_build *b) {
@@ -13854,12 +14562,7 @@ enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRI
 
 SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
     const spyi_print_buffer *p = device->printer;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = p->storage;
-    use.end = p->buffer_bytes;
-    use.reads = true;
-    return use;
+    return spyi_use_of(&p->storage->resource, 0, p->buffer_bytes, SPYI_USE_READS);
 }
 
 // Empty, for the kernels that are recorded from now on.
@@ -13868,12 +14571,9 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
     header[2] = p->capacity;
     spyi_use use = spyi_print_use(device);
-    use.reads = false;
-    use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->upload(device->gpu, &p->storage->chunk, p->storage->offset, header,
-                                                sizeof header, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
+    use.how = SPYI_USE_WRITES;
+    spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
+    spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
     p->storage->read_epoch = 0; // those readers have finished
     return status;
 }
@@ -13906,14 +14606,14 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
     if (!p->storage) return status;
-    p->storage->references = 1; // command lists have their own
+    p->storage->resource.references = 1; // command lists have their own
     return spyi_print_reset(device, error);
 }
 
 SPYI_FN void spyi_print_destroy(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (!p) return;
-    if (p->storage && --p->storage->references == 0) spyi_pool_give(device, p->storage);
+    if (p->storage) spyi_resource_release(device, &p->storage->resource);
     spyi_text_free(&p->pending);
     spyi_literals_free(&p->literals);
     spyi_mutex_destroy(&p->lock);
@@ -13966,7 +14666,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     }
     const spyi_storage *storage = p->storage;
     uint32_t header[SPYI_PRINT_HEADER_WORDS];
-    uint64_t after = storage->use_submit;
+    uint64_t after = storage->resource.use_submit;
     spy_status status = device->backend->download(device->gpu, header, &storage->chunk, storage->offset,
                                                   sizeof header, after, error);
     if (status != SPY_OK) return status;
@@ -14021,8 +14721,8 @@ SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
 SPYI_FN void spyi_print_deliver(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
-    if (spyi_print_is_used(p) ? device->base->recording ||
-                                    device->backend->finished_submit(device->gpu) < p->storage->use_submit
+    if (spyi_print_is_used(p) ? device->base->recording || device->backend->finished_submit(device->gpu) <
+                                                               p->storage->resource.use_submit
                               : !p->pending.size)
         return;
     spyi_print_flush(device, "print");
@@ -14092,12 +14792,10 @@ typedef struct spyi_bounds {
 static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
     const spyi_storage *storage = device->bounds->storage;
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
-                                                sizeof zeros, false, error);
+    spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
+    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
     // Else the next look could come before it.
-    if (status == SPY_OK)
-        status =
-            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+    if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
 
@@ -14117,7 +14815,7 @@ SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spy
     b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
                                 "slangpy bounds", error, &status);
     if (!b->storage) return status;
-    b->storage->references = 1;
+    b->storage->resource.references = 1;
     *address = b->storage->chunk.address + b->storage->offset;
     return spyi_bounds_clear(device, error);
 }
@@ -14276,7 +14974,7 @@ static spy_tensor *spyi_tensor_over(spy_device *device, const char *function, co
         spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
         return NULL;
     }
-    storage->references++;
+    storage->resource.references++;
     tensor->storage = storage;
     tensor->type = type;
     tensor->shape = desc->shape;
@@ -14318,10 +15016,10 @@ SPYI_FN const spyi_core *spyi_device_core(void) {
 spy_submit_id spy_flush(spy_device *device) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
     spyi_text error = { NULL, 0, 0 };
-    spy_submit_id id = device->backend->open_submit(device->gpu);
+    spy_submit_id id = device->base->open;
     spy_status status = device->backend->submit(device->gpu, &error);
     // Without recorded work the number stays open: what was asked for ended with the batch before.
-    if (device->backend->open_submit(device->gpu) == id) id--;
+    if (device->base->open == id) id--;
     if (status != SPY_OK) {
         spyi_fail_text(device, status, "spy_flush", &error);
         id = 0;
@@ -14370,7 +15068,7 @@ SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, sp
 spy_status spy_wait(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
     if (entered != SPY_OK) return entered;
-    spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spy_status status = spyi_wait(device, "spy_wait", device->base->open, UINT64_MAX);
     spyi_leave(device);
     return status;
 }
@@ -14380,7 +15078,7 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
     if (entered != SPY_OK) return entered;
     spy_status status;
-    if (id > device->backend->open_submit(device->gpu))
+    if (id > device->base->open)
         status =
             spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                       "%s: id %llu has not been given out by spy_flush()", function, (unsigned long long)id);
@@ -14399,7 +15097,7 @@ bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
 spy_status spy_trim(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
     if (entered != SPY_OK) return entered;
-    spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spy_status status = spyi_wait(device, "spy_trim", device->base->open, UINT64_MAX);
     if (status == SPY_ERROR_NOT_READY && !device->base->recording)
         status = SPY_OK; // recordings keep what they use
     if (status == SPY_OK) spyi_pool_trim(device);
@@ -14502,7 +15200,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
-    bool print; // slangpy_print's print() records; else it is empty
+    bool print;             // slangpy_print's print() records; else it is empty
     uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
     spy_file_hook files;
 } spyi_compiler_desc;
@@ -14596,7 +15294,8 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
-    bool takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
+    bool
+        takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -14685,11 +15384,12 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count;           // buffers; the entry point's come first, in its order, used or not
-    spyi_slot slots[SPYI_MOST_SLOTS]; // of these
+    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    spyi_parameter parameters[SPYI_MOST_PARAMETERS]; // what they are, arrays as one
+    uint32_t parameter_count;
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
-    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS];              // bytes
+    spyi_parameter_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
@@ -18105,7 +18805,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
         else if ((spyi_sl_is_buffer(lib, inner) || spyi_type_holds_pair(element)) && count >= 1 &&
-                 count <= SPYI_MOST_SLOTS)
+                 count <= SPYI_MOST_PARAMETERS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         else if (spyi_sl_is_unsized(unit, slang) &&
                  (spyi_sl_is_buffer(lib, inner) ||
@@ -20885,7 +21585,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
-    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_uniform_place has it
+    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_parameter_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -21562,16 +22262,27 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
     return true;
 }
 
-// What stands behind a binding, once numbered.
-static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id, const spyi_sl_binding *b) {
+// One more parameter, with its first binding's new number.
+static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint32_t number, uint32_t id,
+                                    const spyi_sl_binding *b) {
     const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
-    memset(slot, 0, sizeof *slot);
-    slot->count = (uint8_t)b->count;
+    spyi_parameter *p = &inputs->parameters[inputs->parameter_count++];
+    memset(p, 0, sizeof *p);
+    p->kind = SPYI_PARAMETER_BUFFER;
+    p->stages = SPYI_STAGE_COMPUTE;
+    p->count = (uint16_t)b->count;
+    p->number = number;
     if (!b->texel) return;
-    slot->kind =
-        image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
-    slot->scalar = (uint8_t)b->texel->scalar;
-    slot->columns = (uint8_t)b->texel->columns;
+    p->kind = image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_PARAMETER_RW_TEXELS
+                                                                       : SPYI_PARAMETER_TEXELS;
+    p->scalar = (uint8_t)b->texel->scalar;
+    p->columns = (uint8_t)b->texel->columns;
+}
+
+static const spyi_parameter *spyi_code_parameter(const spyi_inputs *inputs, uint32_t number) {
+    const spyi_parameter *p = inputs->parameters, *end = p + inputs->parameter_count;
+    while (p < end && (number < p->number || number - p->number >= p->count)) p++;
+    return p < end ? p : NULL;
 }
 
 // Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
@@ -21588,17 +22299,16 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 
 // Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
-    bool kinds[3] = { false, false, false };
+    bool kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
         if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
         uint32_t number = spyi_code_at(s, i.w[3])->number;
-        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS &&
-            !spyi_code_is_constant(s, i.w[4], 8))
-            kinds[inputs->slots[number].kind] = true;
+        const spyi_parameter *p = spyi_code_parameter(inputs, number);
+        if (p && !spyi_code_is_constant(s, i.w[4], 8)) kinds[p->kind] = true;
     }
-    if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
-    if (kinds[SPYI_SLOT_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
-    if (kinds[SPYI_SLOT_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
 }
 
 // >>numbers
@@ -21623,7 +22333,8 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts its own, whether they are used or not
             p->slot = (int32_t)inputs->binding_count++;
-            if (p->slot < SPYI_MOST_SLOTS) spyi_code_fill_slot(s, &inputs->slots[p->slot], id, &bindings[i]);
+            if (bindings[i].count && inputs->parameter_count < SPYI_MOST_PARAMETERS)
+                spyi_code_add_parameter(s, inputs, (uint32_t)p->slot, id, &bindings[i]);
             if (id && bindings[i].count) spyi_code_set_number(s, id, (uint32_t)p->slot);
         }
     }
@@ -32650,7 +33361,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
     if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
-        feeds->uniform_count > limits->profile.max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        feeds->uniform_count > limits->profile.max_uniforms ||
+        feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
                       feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
@@ -32759,6 +33471,7 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
         if (status != SPY_OK) return status;
         if (!feed->leaf.binds) continue;
         spyi_binding *binding = &bindings[feed->slot];
+        binding->kind = SPYI_BINDING_BUFFER;
         binding->handle = v->tensor->storage->chunk.handle;
         binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
         binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
@@ -33321,17 +34034,43 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Its group, its block, and the parameters in that: of our own kernels the block is the only one.
-static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
-                              spyi_kernel_desc *desc) {
-    static const uint32_t whole[1] = { 0 };
+typedef struct spyi_parameters {
+    spyi_parameter items[SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS + SPYI_MOST_ENTRY_PARAMS];
+    uint32_t count;
+} spyi_parameters;
+
+static void spyi_add_parameter(spyi_parameters *p, spyi_parameter_kind kind, uint32_t number, uint32_t holder,
+                               uint32_t offset) {
+    spyi_parameter *added = &p->items[p->count++];
+    memset(added, 0, sizeof *added);
+    added->kind = (uint8_t)kind;
+    added->stages = SPYI_STAGE_COMPUTE;
+    added->count = 1;
+    added->number = number;
+    added->place.holder = holder;
+    added->place.offset = offset;
+}
+
+// The kernel's group, its block, and its parameters: buffers as the compiler has numbered them, uniform buffers, and what
+// lies in the block. Of our own kernels the block is one parameter.
+static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
+                                  const spyi_inputs *inputs, spyi_parameters *p, spyi_interface *out) {
     const uint32_t *threads = plan->bound.options.threads;
-    desc->group_size = e->group_size;
-    for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
-    desc->block_size = e->block_size;
-    desc->block_by_address = e->block_by_address;
-    desc->params = plan->bound.shader ? entry->places : whole;
-    desc->param_count = plan->bound.shader ? entry->place_count : e->block_size ? 1 : 0;
+    p->count = inputs->parameter_count;
+    memcpy(p->items, inputs->parameters, p->count * sizeof *p->items);
+    for (uint32_t i = 0; i < inputs->uniform_count; i++)
+        spyi_add_parameter(p, SPYI_PARAMETER_UNIFORM, inputs->binding_count + i,
+                           inputs->uniform_place[i].holder, inputs->uniform_place[i].offset);
+    for (uint32_t i = 0; plan->bound.shader && i < entry->place_count; i++)
+        spyi_add_parameter(p, SPYI_PARAMETER_VALUES, 0, SPYI_HOLDER_BLOCK, entry->places[i]);
+    if (!plan->bound.shader && e->block_size)
+        spyi_add_parameter(p, SPYI_PARAMETER_VALUES, 0, SPYI_HOLDER_BLOCK, 0);
+    memset(out, 0, sizeof *out);
+    out->parameters = p->items;
+    out->parameter_count = p->count;
+    for (int i = 0; i < 3; i++) out->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
+    out->block_size = e->block_size;
+    out->block_by_address = e->block_by_address;
 }
 
 // The variant without a kernel: its text, and what packs its block but for a shader's.
@@ -33469,6 +34208,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
+        spyi_parameters parameters;
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -33477,11 +34217,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
-        spyi_kernel_sizes(plan, &own, &variant->emitted, &desc);
-        desc.binding_count = variant->feeds.binding_count;
-        desc.slots = code.inputs.slots;
-        desc.uniform_count = variant->feeds.uniform_count;
-        desc.uniform_places = code.inputs.uniform_place;
+        spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.interface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);
@@ -33644,9 +34380,9 @@ typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
                              spyi_text *error); // an error: nothing more can be recorded
     spy_status (*begin_call)(spyi_sink *sink, spyi_text *error);
-    spy_status (*append_dispatch)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
-                                  const spyi_dispatch *dispatch, const spyi_use *uses, uint32_t use_count,
-                                  bool untracked, spyi_text *error);
+    spy_status (*append_work)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                              const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
+                              spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
 } spyi_sink_table;
 
@@ -33744,7 +34480,7 @@ typedef struct spyi_again_item {
     uint8_t kind, direction, dtype, rank;
     uint8_t op;        // spyi_again_op
     uint8_t gradients; // of a tensor: spyi_gradients_of() it; 0: the call does not look at them
-    bool in, out;      // what the call does with its memory
+    uint8_t how;       // what the call does with its memory: SPYI_USE_...
     uint16_t leaf;     // of the plan
     uint32_t place_count;
     uint8_t **places;  // in the blocks of the dispatches: where its value or address stands
@@ -35063,21 +35799,13 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         bool whole = spyi_leaf_is_whole(leaf);
         if (!(leaf->traits & SPYI_TRAIT_TRACKED) && !whole) continue;
         if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
-        spyi_use *use = &uses[count++];
-        use->storage = at->storage;
-        use->begin = at->begin;
-        use->end = at->end;
-        use->reads = whole ? leaf->reads : leaf->in;
-        use->writes = whole ? leaf->writes : leaf->out;
-        use->counts = false;
+        uses[count++] =
+            spyi_use_of(&at->storage->resource, at->begin, at->end,
+                        spyi_how(whole ? leaf->reads : leaf->in, whole ? leaf->writes : leaf->out));
     }
     if (s->launch->leaves_sums) {
-        spyi_use *use = &uses[count++];
-        memset(use, 0, sizeof *use);
-        use->storage = s->launch->sums_storage;
-        use->end = s->launch->sums_bytes;
-        use->reads = s->launch->finishes;
-        use->writes = !s->launch->finishes;
+        uses[count++] = spyi_use_of(&s->launch->sums_storage->resource, 0, s->launch->sums_bytes,
+                                    s->launch->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
     }
     const spyi_feeds *feeds = &variant->feeds;
     *untracked = *untracked || feeds->untracked;
@@ -35085,22 +35813,13 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         const spyi_leaf *leaf = &feeds->items[i].leaf;
         const spy_tensor *t = s->values->items[leaf->value].tensor;
         if (!t) continue;
-        spyi_use *use = &uses[count++];
-        use->storage = t->storage;
-        use->begin = t->begin_bytes;
-        use->end = t->end_bytes;
-        use->reads = leaf->reads;
-        use->writes = leaf->writes;
-        use->counts = false;
+        uses[count++] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes,
+                                    spyi_how(leaf->reads, leaf->writes));
     }
     const spyi_threads *threads = s->values->threads;
     if (threads && threads->counts) {
-        spyi_use *use = &uses[count++];
-        memset(use, 0, sizeof *use);
-        use->storage = threads->counts->storage;
-        use->begin = threads->counts_at;
-        use->end = use->begin + 12;
-        use->reads = use->counts = true;
+        uses[count++] = spyi_use_of(&threads->counts->storage->resource, threads->counts_at,
+                                    threads->counts_at + 12, SPYI_USE_READS | SPYI_USE_COUNTS);
     }
     return count;
 }
@@ -35232,6 +35951,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        bindings[i].kind = SPYI_BINDING_BUFFER;
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
@@ -35240,6 +35960,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
     if (status != SPY_OK) return status;
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
@@ -35254,16 +35975,14 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     use_count = spyi_collect_uses(s, variant, uses, &untracked);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
-        return s->sink->table->append_dispatch(s->sink, s->plan, variant, &dispatch, uses, use_count,
-                                               untracked, error);
+        return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
+                                           untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    s->plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
-    status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_uses_done(device, dispatch.barrier, untracked, status);
+    status = spyi_record_with(device, &dispatch.work, uses, use_count, untracked, error);
+    s->plan->last_submit = device->last_submit;
     return status;
 }
 
@@ -35324,7 +36043,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
-    if (s.launch->sums_storage) s.launch->sums_storage->references = 1; // a list may keep it
+    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may keep it
     if (status == SPY_OK && variant && variant->key.bindings &&
         !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
@@ -35339,8 +36058,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         }
         if (!sink) device->stats.calls++;
     }
-    if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
-        spyi_pool_give(device, s.launch->sums_storage);
+    if (s.launch->sums_storage) spyi_resource_release(device, &s.launch->sums_storage->resource);
     s.launch->sums_storage = NULL;
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
@@ -35413,8 +36131,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
     a->rank = v->rank;
     a->op = op;
-    a->in = l->in;
-    a->out = l->out;
+    a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
     a->of = (uint8_t)owner;
     a->which = which;
@@ -35604,12 +36321,7 @@ static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item
 }
 
 static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_item *a, spyi_use *use) {
-    use->storage = at->storage;
-    use->begin = at->begin;
-    use->end = at->end;
-    use->reads = a->in;
-    use->writes = a->out;
-    use->counts = false;
+    *use = spyi_use_of(&at->storage->resource, at->begin, at->end, a->how);
 }
 
 static bool spyi_again_number(const spyi_leaf *leaf, const spyi_again_item *a, const spy_arg *arg) {
@@ -35664,9 +36376,9 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
 // An output in the same memory as something else must be looked at closely.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (!uses[i].writes) continue;
+        if (!(uses[i].how & SPYI_USE_WRITES)) continue;
         for (uint32_t j = 0; j < count; j++)
-            if (j != i && uses[j].storage == uses[i].storage && uses[j].begin < uses[i].end &&
+            if (j != i && uses[j].resource == uses[i].resource && uses[j].begin < uses[i].end &&
                 uses[i].begin < uses[j].end)
                 return false;
     }
@@ -35691,17 +36403,19 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_variant
                                              const uint8_t *block, const uint32_t *groups,
                                              const spyi_use *uses, uint32_t use_count, spyi_text *error) {
     spy_device *device = plan->function->object.device;
-    spyi_dispatch dispatch;
+    spyi_before before = spyi_take_uses(device, uses, use_count, false);
+    plan->last_submit = device->last_submit;
+    spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
+    dispatch.work.before = before;
     dispatch.kernel = variant->kernel;
     dispatch.block = block;
     dispatch.bindings = NULL;
     dispatch.uniforms = NULL;
     memcpy(dispatch.groups, groups, sizeof dispatch.groups);
-    dispatch.indirect = dispatch.indirect_offset = 0;
-    plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, false);
-    spy_status status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
+    dispatch.indirect = 0;
+    spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
+    spyi_barrier_done(device, before.barrier, status);
     return status;
 }
 
@@ -35716,14 +36430,9 @@ static spy_status spyi_again_step_run(spyi_plan *plan, const spyi_again_step *st
         const spyi_again_item *a = &again->items[i];
         if (step->leaves >> a->leaf & 1) spyi_again_use(&launch->leaves[a->leaf], a, &uses[count++]);
     }
-    if (step->sums_bytes) {
-        uses[count].storage = sums;
-        uses[count].begin = 0;
-        uses[count].end = step->sums_bytes;
-        uses[count].reads = step->finishes;
-        uses[count].writes = !step->finishes;
-        uses[count++].counts = false;
-    }
+    if (step->sums_bytes)
+        uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
+                                    step->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
     for (uint32_t i = step->sum; i < step->sum_end; i++) {
         uint64_t address = sums->chunk.address + sums->offset + again->sums[i].at;
         memcpy(step->block + again->sums[i].offset, &address, 8);
@@ -36852,26 +37561,27 @@ void spy_release_resolution(spy_resolution *resolution) {
 
 // >>list/list.h ---------------------------------------------------------------------------------------------
 
-// A command list inside: operations with all that repeating them takes, packed into three arrays.
+// A command list inside: operations with all that repeating them takes.
 
-// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
+// One operation: work with its uses, and of calls what fills its parameters.
 typedef struct spyi_list_op {
-    spy_list_op_kind kind;
-    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
-    uint32_t name;                 // offset; 0: ""
+    spyi_work *work; // kept by the list; NULL: a barrier before what follows
+    const char *name;
+    uint32_t first_use, use_count; // in `uses`
+    uint32_t depth;                // labels pushed and not popped behind it
+    bool untracked;                // as for spyi_take_uses
     // calls
-    spyi_plan *plan; // one reference
+    spyi_plan *plan; // one reference; NULL: no call
     const spyi_variant *variant;
-    spyi_dispatch launch;               // without its block, bindings and uniforms
-    uint32_t block, bindings, uniforms; // offsets
-    uint32_t uniform_count;
-    uint32_t data, data_end; // offsets of the uniform buffers' bytes
-    uint32_t dispatch;       // number among the list's
-    bool untracked;
-    // fills, and timestamps' slots
-    bool repeats; // fills: by the pattern; else the second use is copied
-    uint32_t pattern;
+    size_t size;       // bytes of `work` and its parameters
+    uint32_t dispatch; // number among the list's
 } spyi_list_op;
+
+// Memory for work and names. It never moves.
+typedef struct spyi_list_page {
+    struct spyi_list_page *next;
+    size_t size, used; // bytes, this head's included
+} spyi_list_page;
 
 // One call as it was recorded: several dispatches if it is a backward one, none if it has no elements.
 typedef struct spyi_list_call {
@@ -36885,9 +37595,9 @@ struct spy_command_list {
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data;
     spyi_list_op *ops;
-    spyi_use *uses; // one storage reference each
-    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
-    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
+    spyi_use *uses; // one reference to the resource each
+    spyi_list_page *pages;
+    size_t op_count, op_capacity, use_count, use_capacity;
     spyi_list_call *calls;
     size_t call_count, call_capacity;
     uint32_t dispatch_count, time_count;
@@ -36910,18 +37620,15 @@ SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, spyi_text 
 
 // list_append.c
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // how calls are recorded
-SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op);
-// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
-// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
-SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
-                                 spyi_list_op **op, spyi_text *error);
-SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+// Adds an operation: a copy of `work` with its uses; `work` NULL: a barrier. `name` may be NULL. All or nothing. *op is valid until
+// the next addition; spyi_list_added() then tells on_record.
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const spyi_work *work,
+                                 const spyi_use *uses, uint32_t use_count, spyi_list_op **op,
+                                 spyi_text *error);
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op, spy_list_op_kind kind);
+SPYI_FN void spyi_list_free_pages(spy_command_list *list);
 
 // list_run.c
-// A dispatch as it is repeated; it points into the list's bytes.
-SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
-                                    spyi_dispatch *launch);
 // Its operations one by one.
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 
@@ -36935,7 +37642,7 @@ SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 // >>list/list_append.c --------------------------------------------------------------------------------------
 
-// What a command list is made of: its operations, their uses and bytes, and how they grow. Calls are recorded through the
+// What a command list is made of: its operations, their uses and memory, and how they grow. Calls are recorded through the
 // table at the end.
 
 // >>growth
@@ -36953,56 +37660,80 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
     return true;
 }
 
-SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
-                                 spyi_list_op **out, spyi_text *error) {
-    spyi_context *ctx = &list->sink.object.device->ctx;
-    size_t name_size = name ? strlen(name) + 1 : 0, at = spyi_align(list->byte_count, 16);
-    void *ops = list->ops, *all_uses = list->uses, *bytes = list->bytes;
-    if (at + extra + name_size > UINT32_MAX) {
-        spyi_text_add(error, "the list holds more than 4 GiB of parameters");
-        return SPY_ERROR_OUT_OF_RANGE;
+#define SPYI_LIST_PAGE_BYTES 4096u
+
+// Room for `size` bytes, 16-byte aligned.
+static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
+    spyi_list_page *page = list->pages;
+    size_t at = page ? spyi_align(page->used, 16) : 0;
+    if (!page || page->size - page->used < 16 || page->size - at < size) {
+        size_t head = spyi_align(sizeof *page, 16);
+        size_t wanted = page ? 2 * page->size : SPYI_LIST_PAGE_BYTES; // not many pages
+        if (wanted < head + size) wanted = head + size;
+        page = (spyi_list_page *)spyi_allocate(&list->sink.object.device->ctx, wanted);
+        if (!page) return NULL;
+        page->next = list->pages;
+        page->size = wanted;
+        list->pages = page;
+        at = head;
     }
+    page->used = at + size;
+    return (char *)page + at;
+}
+
+SPYI_FN void spyi_list_free_pages(spy_command_list *list) {
+    while (list->pages) {
+        spyi_list_page *page = list->pages;
+        list->pages = page->next;
+        spyi_free(&list->sink.object.device->ctx, page, page->size);
+    }
+}
+
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const spyi_work *work,
+                                 const spyi_use *uses, uint32_t use_count, spyi_list_op **out,
+                                 spyi_text *error) {
+    spyi_context *ctx = &list->sink.object.device->ctx;
+    if (work && !work->kind->keep) {
+        spyi_text_add(error, "%s: a command list does not support it", work->kind->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    size_t work_size = work ? spyi_align(work->kind->keep(work, NULL), 16) : 0;
+    size_t name_size = name ? strlen(name) + 1 : 0;
+    void *ops = list->ops, *all_uses = list->uses;
     bool good = spyi_list_reserve(ctx, &ops, &list->op_capacity, list->op_count, 1, sizeof *list->ops);
     list->ops = (spyi_list_op *)ops;
     good = good && spyi_list_reserve(ctx, &all_uses, &list->use_capacity, list->use_count, use_count,
                                      sizeof *list->uses);
     list->uses = (spyi_use *)all_uses;
-    good = good && spyi_list_reserve(ctx, &bytes, &list->byte_capacity, at, extra + name_size, 1);
-    list->bytes = (uint8_t *)bytes;
-    if (!good) {
+    char *bytes = good ? (char *)spyi_list_take_bytes(list, work_size + name_size + 1) : NULL;
+    if (!bytes) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_list_op *op = &list->ops[list->op_count++];
     memset(op, 0, sizeof *op);
-    op->kind = kind;
+    if (work) work->kind->keep(work, bytes);
+    op->work = work ? (spyi_work *)(void *)bytes : NULL;
+    op->size = work_size;
     op->first_use = (uint32_t)list->use_count;
     op->use_count = use_count;
+    op->depth = list->depth;
     for (uint32_t i = 0; i < use_count; i++) {
         list->uses[list->use_count++] = uses[i];
-        uses[i].storage->references++;
+        spyi_resource_retain(uses[i].resource);
     }
-    if (extra_at) *extra_at = (uint32_t)at;
-    if (name) {
-        op->name = (uint32_t)(at + extra);
-        memcpy(list->bytes + op->name, name, name_size);
-    }
-    list->byte_count = at + extra + name_size;
+    if (name) memcpy(bytes + work_size, name, name_size);
+    op->name = bytes + work_size; // "" without one: pages are zeroed
     *out = op;
     return SPY_OK;
 }
 
-SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op) {
-    return op->name ? (const char *)list->bytes + op->name : "";
-}
-
-SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op, spy_list_op_kind kind) {
     if (!list->on_record) return;
     spy_list_op told;
-    told.kind = op->kind;
+    told.kind = kind;
     told.index = (uint32_t)(op - list->ops);
-    told.name = spyi_list_op_name(list, op);
+    told.name = op->name;
     list->on_record(&told, list->user_data);
 }
 
@@ -37012,47 +37743,20 @@ static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) 
     return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
 }
 
-// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
-// `untracked`: as for spyi_take_uses.
-static spy_status spyi_list_append_dispatch(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
-                                            const spyi_dispatch *dispatch, const spyi_use *uses,
-                                            uint32_t use_count, bool untracked, spyi_text *error) {
+// Records work of a plan's variant: it is copied, the plan and the resources are held. `untracked`: as for spyi_take_uses.
+static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                                        const spyi_work *work, const spyi_use *uses, uint32_t use_count,
+                                        bool untracked, spyi_text *error) {
     spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
-    size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
-    size_t bindings_size = variant->feeds.binding_count * sizeof *dispatch->bindings;
-    size_t uniforms_at = spyi_align(bindings_at + bindings_size, 16), size = uniforms_at;
-    uint32_t uniform_count = variant->feeds.uniform_count;
-    if (uniform_count) size = spyi_align(size + uniform_count * sizeof *dispatch->uniforms, 16);
-    size_t data_at = size;
-    for (uint32_t i = 0; i < uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 16);
     spyi_list_op *op;
-    uint32_t at;
-    spy_status status =
-        spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count, size, &at, &op, error);
+    spy_status status = spyi_list_add(list, plan->function->name, work, uses, use_count, &op, error);
     if (status != SPY_OK) return status;
-    op->launch = *dispatch;
-    op->block = at;
-    op->bindings = at + (uint32_t)bindings_at;
-    if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
-    if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
-    op->uniforms = at + (uint32_t)uniforms_at;
-    op->uniform_count = uniform_count;
-    for (uint32_t i = 0; i < uniform_count; i++) {
-        const spyi_uniform *u = &dispatch->uniforms[i];
-        memcpy(list->bytes + op->uniforms + i * sizeof *u, u, sizeof *u);
-        memcpy(list->bytes + at + data_at, u->data, u->size);
-        data_at += spyi_align(u->size, 16);
-    }
-    op->data = at + (uint32_t)uniforms_at;
-    if (uniform_count)
-        op->data = at + (uint32_t)spyi_align(uniforms_at + uniform_count * sizeof *dispatch->uniforms, 16);
-    op->data_end = at + (uint32_t)size;
     op->plan = plan;
     op->variant = variant;
     op->untracked = untracked;
     op->dispatch = list->dispatch_count++;
     plan->references++;
-    spyi_list_added(list, op);
+    spyi_list_added(list, op, SPY_LIST_OP_CALL);
     return SPY_OK;
 }
 
@@ -37080,8 +37784,8 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
 }
 
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
-    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call,
-                                           spyi_list_append_dispatch, spyi_list_end_call };
+    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
+                                           spyi_list_end_call };
     return &table;
 }
 
@@ -37089,111 +37793,57 @@ SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
 
 // Operations of a command list one by one, as they were recorded: no look at arguments, shapes or plans.
 
-SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
-                                    spyi_dispatch *launch) {
-    *launch = op->launch;
-    launch->block = list->bytes + op->block;
-    launch->bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
-    spyi_uniform *uniforms = (spyi_uniform *)(void *)(list->bytes + op->uniforms);
-    size_t data = op->data;
-    for (uint32_t i = 0; i < op->uniform_count; i++) { // the list's bytes may have moved
-        uniforms[i].data = list->bytes + data;
-        data += spyi_align(uniforms[i].size, 16);
-    }
-    launch->uniforms = uniforms;
-}
-
-static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
-    spyi_dispatch launch;
-    spyi_list_get_dispatch(list, op, &launch);
-    op->plan->last_submit = device->backend->open_submit(device->gpu);
-    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
-    spy_status status = device->backend->dispatch(device->gpu, &launch, error);
-    spyi_uses_done(device, launch.barrier, op->untracked, status);
-    return status;
-}
-
-static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
-    const spyi_use *to = &list->uses[op->first_use];
-    const spyi_chunk *chunk = &to->storage->chunk;
-    uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
-    bool barrier = spyi_take_uses(device, to, op->use_count, false);
-    spy_status status;
-    if (op->repeats) {
-        status = device->backend->fill(device->gpu, chunk, offset, size, op->pattern, barrier, error);
-    } else {
-        const spyi_use *from = to + 1;
-        status = device->backend->copy(device->gpu, chunk, offset, &from->storage->chunk,
-                                       from->storage->offset + from->begin, size, barrier, error);
-    }
-    spyi_uses_done(device, barrier, false, status);
-    return status;
-}
-
+// Work that uses nothing waits for nothing: a barrier that is owed goes to the next that does.
 static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    switch (op->kind) {
-    case SPY_LIST_OP_CALL: return spyi_list_dispatch(list, op, error);
-    case SPY_LIST_OP_COPY:
-    case SPY_LIST_OP_FILL:
-    case SPY_LIST_OP_WRITE: return spyi_list_transfer(list, op, error);
-    case SPY_LIST_OP_BARRIER: device->barrier_owed = true; return SPY_OK;
-    case SPY_LIST_OP_PUSH_LABEL:
-        return device->backend->label(device->gpu, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_POP_LABEL: return device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, error);
-    case SPY_LIST_OP_MARKER:
-        return device->backend->label(device->gpu, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_TIMESTAMP: return device->backend->time_mark(device->gpu, op->pattern, error);
-    case SPY_LIST_OP_NONE: break;
+    if (!op->work) {
+        device->barrier_owed = true;
+        return SPY_OK;
     }
-    return SPY_OK;
+    if (!op->plan && !op->use_count) return spyi_record(device->backend, device->gpu, op->work, error);
+    spy_status status =
+        spyi_record_with(device, op->work, list->uses + op->first_use, op->use_count, op->untracked, error);
+    if (op->plan) op->plan->last_submit = device->last_submit;
+    return status;
 }
 
 // The times go from their slots, which all lists share, to the list's own memory.
 static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
     const spy_tensor *times = list->times;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = times->storage;
-    use.begin = times->begin_bytes;
-    use.end = times->end_bytes;
-    use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->time_store(
-        device->gpu, &use.storage->chunk, use.storage->offset + use.begin, list->time_count, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
-    return status;
+    spyi_use use =
+        spyi_use_of(&times->storage->resource, times->begin_bytes, times->end_bytes, SPYI_USE_WRITES);
+    spyi_time_store_work store =
+        spyi_time_store_of(&times->storage->chunk, times->storage->offset + use.begin, list->time_count);
+    return spyi_record_with(list->sink.object.device, &store.work, &use, 1, false, error);
 }
 
 // Also what a failure part of the way left open.
 static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
     spyi_text ignored = { NULL, 0, 0 };
-    for (; depth > 0; depth--) (void)device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, &ignored);
+    spyi_label_work pop = spyi_label_of(SPYI_LABEL_POP, NULL);
+    for (; depth > 0; depth--) (void)spyi_record(device->backend, device->gpu, &pop.work, &ignored);
     spyi_text_free(&ignored);
 }
 
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
-    uint32_t depth = 0; // open labels
+    uint32_t depth = 0, labelled = 0; // open labels: the operations', the list's own
     if (list->label) {
-        status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
-        depth += status == SPY_OK;
+        spyi_label_work push = spyi_label_of(SPYI_LABEL_PUSH, list->label);
+        status = spyi_record(device->backend, device->gpu, &push.work, error);
+        labelled = status == SPY_OK;
     }
     for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {
         const spyi_list_op *op = &list->ops[i];
         status = spyi_list_run_op(list, op, error);
-        if (status != SPY_OK)
-            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count, op->name ? ": " : "",
-                          spyi_list_op_name(list, op));
-        else if (op->kind == SPY_LIST_OP_PUSH_LABEL) depth++;
-        else if (op->kind == SPY_LIST_OP_POP_LABEL) depth--;
+        if (SPYI_LIKELY(status == SPY_OK)) depth = op->depth;
+        else
+            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count,
+                          op->name[0] ? ": " : "", op->name);
     }
     if (status == SPY_OK && list->times) status = spyi_list_store_times(list, error);
-    spyi_list_pop_labels(device, depth);
+    spyi_list_pop_labels(device, depth + labelled);
     return status;
 }
 
@@ -37205,18 +37855,17 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
 
 // >>what all operations use
 
-// Adds bytes to what is known of a storage, which has one entry for reading and one for writing at most.
-static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, bool writes) {
+// Adds a part to what is known of a resource, which has one entry for each way of use at most.
+static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint32_t how) {
     spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
-    while (at < end && (at->storage != use->storage || at->writes != writes)) at++;
+    while (at < end && (at->resource != use->resource || at->how != how)) at++;
     if (at < end) {
         if (use->begin < at->begin) at->begin = use->begin;
         if (use->end > at->end) at->end = use->end;
         return;
     }
     *at = *use;
-    at->writes = writes;
-    at->reads = !writes;
+    at->how = how;
     list->graph_use_count++;
 }
 
@@ -37233,16 +37882,14 @@ static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *err
     }
     list->graph_use_count = 0;
     for (size_t i = 0; i < list->use_count; i++) {
-        if (list->uses[i].reads) spyi_graph_add_use(list, &list->uses[i], false);
-        if (list->uses[i].writes) spyi_graph_add_use(list, &list->uses[i], true);
+        if (list->uses[i].how & SPYI_USE_READS) spyi_graph_add_use(list, &list->uses[i], SPYI_USE_READS);
+        if (list->uses[i].how & SPYI_USE_WRITES) spyi_graph_add_use(list, &list->uses[i], SPYI_USE_WRITES);
     }
     if (list->times) {
-        spyi_use use;
-        memset(&use, 0, sizeof use);
-        use.storage = list->times->storage;
-        use.begin = list->times->begin_bytes;
-        use.end = list->times->end_bytes;
-        spyi_graph_add_use(list, &use, true);
+        const spy_tensor *times = list->times;
+        spyi_use use =
+            spyi_use_of(&times->storage->resource, times->begin_bytes, times->end_bytes, SPYI_USE_WRITES);
+        spyi_graph_add_use(list, &use, SPYI_USE_WRITES);
     }
     list->graph_untracked = false;
     for (size_t i = 0; i < list->op_count; i++)
@@ -37257,11 +37904,9 @@ static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
     if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
         return false;
-    for (size_t i = 0; i < list->op_count; i++) {
-        const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->launch.indirect) return false;
-        work += op->plan || op->use_count;
-    }
+    for (size_t i = 0; i < list->use_count; i++) // what reads its group counts is in no graph
+        if (list->uses[i].how & SPYI_USE_COUNTS) return false;
+    for (size_t i = 0; i < list->op_count; i++) work += list->ops[i].plan || list->ops[i].use_count;
     return work > 1;
 }
 
@@ -37293,11 +37938,12 @@ static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error)
 
 static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->base->open;
     for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
-    bool barrier = spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
+    spyi_before before =
+        spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
     spy_status status = device->backend->graph_launch(device->gpu, list->graph, error);
-    spyi_uses_done(device, barrier, list->graph_untracked, status);
+    spyi_uses_done(device, &before, list->graph_untracked, status);
     return status;
 }
 
@@ -37346,7 +37992,6 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         list->sink.object.device = device;
         spyi_atomic_store(&list->sink.object.references, 1);
         list->sink.table = spyi_list_sink_table();
-        list->byte_count = 1;
         list->next = device->lists;
         if (list->next) list->next->previous = list;
         device->lists = list;
@@ -37374,15 +38019,14 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
     for (size_t i = 0; i < list->op_count; i++)
         if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
-    for (size_t i = 0; i < list->use_count; i++)
-        if (--list->uses[i].storage->references == 0) spyi_pool_give(device, list->uses[i].storage);
+    for (size_t i = 0; i < list->use_count; i++) spyi_resource_release(device, list->uses[i].resource);
     if (list->times) {
         spyi_tensor_unlink(list->times);
         spyi_tensor_free(list->times);
     }
     spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
     spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
-    spyi_free(ctx, list->bytes, list->byte_capacity);
+    spyi_list_free_pages(list);
     spyi_free(ctx, list->calls, list->call_capacity * sizeof *list->calls);
     spyi_free(ctx, list->scratch, list->scratch_size);
     free(list->label);
@@ -37400,7 +38044,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
     size_t size = 0;
     for (size_t i = 0; i < list->op_count; i++) {
         const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->data_end - op->block > size) size = op->data_end - op->block;
+        if (op->plan && op->size > size) size = op->size;
     }
     spyi_free(ctx, list->scratch, list->scratch_size); // of a finish that failed
     list->scratch_size = size + 64;                    // host values may be copied with their padding
@@ -37575,32 +38219,39 @@ static spy_status spyi_list_check_tensor(const spy_command_list *list, const cha
     return SPY_OK;
 }
 
-static spyi_use spyi_use_of(const spy_tensor *tensor, bool writes) {
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = tensor->storage;
-    use.begin = tensor->begin_bytes;
-    use.end = tensor->end_bytes;
-    use.reads = !writes;
-    use.writes = writes;
-    return use;
+static spyi_use spyi_list_use(const spy_tensor *tensor, uint32_t how) {
+    return spyi_use_of(&tensor->storage->resource, tensor->begin_bytes, tensor->end_bytes, how);
 }
 
-// `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
-static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
-                                         const spy_tensor *from, uint32_t pattern, spyi_text *error) {
+static uint64_t spyi_list_place(const spy_tensor *tensor) {
+    return tensor->storage->offset + tensor->begin_bytes;
+}
+
+// Nothing when there are no elements.
+static spy_status spyi_list_add_copy(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
+                                     const spy_tensor *from, spyi_text *error) {
     if (to->element_count == 0) return SPY_OK;
+    spyi_copy_work copy = spyi_copy_of(&to->storage->chunk, spyi_list_place(to), &from->storage->chunk,
+                                       spyi_list_place(from), to->end_bytes - to->begin_bytes);
     spyi_use uses[2];
     spyi_list_op *op;
-    uint32_t count = 0;
-    uses[count++] = spyi_use_of(to, true);
-    if (from) uses[count++] = spyi_use_of(from, false);
-    spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
-    if (status != SPY_OK) return status;
-    op->repeats = from == NULL;
-    op->pattern = pattern;
-    spyi_list_added(list, op);
-    return SPY_OK;
+    uses[0] = spyi_list_use(to, SPYI_USE_WRITES);
+    uses[1] = spyi_list_use(from, SPYI_USE_READS);
+    spy_status status = spyi_list_add(list, NULL, &copy.work, uses, 2, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, kind);
+    return status;
+}
+
+static spy_status spyi_list_add_fill(spy_command_list *list, const spy_tensor *to, uint32_t pattern,
+                                     spyi_text *error) {
+    if (to->element_count == 0) return SPY_OK;
+    spyi_fill_work fill =
+        spyi_fill_of(&to->storage->chunk, spyi_list_place(to), to->end_bytes - to->begin_bytes, pattern);
+    spyi_use use = spyi_list_use(to, SPYI_USE_WRITES);
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, NULL, &fill.work, &use, 1, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_FILL);
+    return status;
 }
 
 static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
@@ -37626,7 +38277,7 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return spyi_list_add_transfer(list, SPY_LIST_OP_COPY, to, from, 0, error);
+    return spyi_list_add_copy(list, SPY_LIST_OP_COPY, to, from, error);
 }
 
 spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
@@ -37655,10 +38306,10 @@ static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tenso
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
     if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
     if (status != SPY_OK) return status;
-    if (repeats) return spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, NULL, pattern, error);
+    if (repeats) return spyi_list_add_fill(list, tensor, pattern, error);
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_fill_tensor(source, value, error);
-    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, source, 0, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_FILL, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -37679,7 +38330,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
     if (status != SPY_OK) return status;
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_tensor_upload(source, data, error);
-    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_WRITE, tensor, source, 0, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_WRITE, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -37694,14 +38345,13 @@ spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void
 
 // >>barriers, labels, timestamps
 
+// What uses no memory. `work` NULL: a barrier.
 static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 uint32_t slot, spyi_text *error) {
+                                 const spyi_work *work, spyi_text *error) {
     spyi_list_op *op;
-    spy_status status = spyi_list_add(list, kind, name, NULL, 0, 0, NULL, &op, error);
-    if (status != SPY_OK) return status;
-    op->pattern = slot;
-    spyi_list_added(list, op);
-    return SPY_OK;
+    spy_status status = spyi_list_add(list, name, work, NULL, 0, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, kind);
+    return status;
 }
 
 spy_status spy_list_barrier(spy_command_list *list) {
@@ -37709,18 +38359,27 @@ spy_status spy_list_barrier(spy_command_list *list) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, 0, &error),
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, NULL, &error),
                            &error);
 }
 
-static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const char *function) {
+static spy_status spyi_list_label(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
+                                  const char *name, spyi_text *error) {
+    spyi_label_work work = spyi_label_of(label, name);
+    uint32_t depth = list->depth; // as its operation has it: behind it
+    list->depth = label == SPYI_LABEL_PUSH ? depth + 1 : label == SPYI_LABEL_POP ? depth - 1 : depth;
+    spy_status status = spyi_list_mark(list, kind, name, &work.work, error);
+    if (status != SPY_OK) list->depth = depth;
+    return status;
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
+                                 const char *name, const char *function) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (name) {
-        status = spyi_list_mark(list, kind, name, 0, &error);
-        if (status == SPY_OK && kind == SPY_LIST_OP_PUSH_LABEL) list->depth++;
+        status = spyi_list_label(list, kind, label, name, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "'name': expected a text, got NULL");
@@ -37729,11 +38388,11 @@ static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, 
 }
 
 spy_status spy_list_push_label(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, name, "spy_list_push_label");
+    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
 }
 
 spy_status spy_list_marker(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_MARKER, name, "spy_list_marker");
+    return spyi_list_name(list, SPY_LIST_OP_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
 }
 
 spy_status spy_list_pop_label(spy_command_list *list) {
@@ -37742,8 +38401,7 @@ spy_status spy_list_pop_label(spy_command_list *list) {
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (list->depth) {
-        status = spyi_list_mark(list, SPY_LIST_OP_POP_LABEL, NULL, 0, &error);
-        if (status == SPY_OK) list->depth--;
+        status = spyi_list_label(list, SPY_LIST_OP_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "no label has been pushed");
@@ -37761,7 +38419,8 @@ static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) 
         spyi_text_add(error, "the list has %u timestamps already, which is the most", SPYI_TIME_SLOTS);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, list->time_count, error);
+    spyi_time_mark_work mark = spyi_time_mark_of(list->time_count);
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, &mark.work, error);
     if (status == SPY_OK) list->time_count++;
     return status;
 }
@@ -37786,17 +38445,18 @@ typedef struct spyi_set_place {
     uint32_t index; // of the leaf; UINT32_MAX: a feed
 } spyi_set_place;
 
-// Where a dispatch has it among the list's bytes; 0: nowhere, its kernel does without.
-static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *place) {
+// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without.
+static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
     for (uint32_t p = 0; p < e->pack_count && place->index != UINT32_MAX; p++)
         if (e->packs[p].leaf == place->index && e->packs[p].op >= SPYI_PACK_SCALAR)
-            return op->block + e->packs[p].offset;
+            return (uint8_t *)(uintptr_t)dispatch->block + e->packs[p].offset;
     const spyi_feeds *feeds = &op->variant->feeds;
     for (uint32_t f = 0; f < feeds->count && place->index == UINT32_MAX; f++)
         if (strcmp(feeds->items[f].leaf.path, place->leaf->path) == 0)
-            return op->data + feeds->items[f].offset;
-    return 0;
+            return (uint8_t *)(uintptr_t)dispatch->uniforms[0].data + feeds->items[f].offset;
+    return NULL;
 }
 
 // A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
@@ -37898,8 +38558,8 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
-        size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
-        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place));
+        uint8_t *at = spyi_set_find(&list->ops[call->first_op + i], place);
+        if (at) memcpy(at, list->scratch, spyi_set_size(place));
     }
 }
 
@@ -37909,9 +38569,7 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
     spy_status status = SPY_OK;
     for (uint32_t i = 0; i < call->op_count && status == SPY_OK; i++) {
         const spyi_list_op *op = &list->ops[call->first_op + i];
-        spyi_dispatch launch;
-        spyi_list_get_dispatch(list, op, &launch);
-        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch, error);
+        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, op->work, error);
     }
     if (status != SPY_OK) spyi_list_drop_graph(list);
     return status;
@@ -37953,7 +38611,7 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
         const spyi_list_call *c = &list->calls[call]; // its function may have gone with its module
         if (status != SPY_OK)
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
-                          c->op_count ? (const char *)list->bytes + list->ops[c->first_op].name : "");
+                          c->op_count ? list->ops[c->first_op].name : "");
     }
     if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
@@ -37996,7 +38654,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
-        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
+        device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
         (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
     }

@@ -1105,15 +1105,15 @@ typedef struct spyi_cuda_repeat {
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {
+    spyi_kernel_base base; // first
     spyi_cu_module module;
     spyi_cu_function function;
     spyi_cu_pointer globals; // of the module's global parameters; 0: none
     size_t globals_size;
     uint32_t group[3];
-    uint32_t block_size;
     uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets in the block
-    uint32_t uniform_count;
-    spyi_uniform_place *places; // of each
+    spyi_parameter_place *places;                        // of each uniform buffer
+    uint32_t shared_bytes;
     bool block_by_address;
     bool repeats; // may be launched by its graph
     spyi_cuda_repeat repeat;
@@ -1141,8 +1141,7 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_stream stream, own_stream;
     spyi_cu_stream lane; // downloads that wait for less than all
 
-    // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
-    uint64_t open;
+    // base.open is the number of the batch that is being begun, so base.open - 1 is the last one that has an event.
     uint64_t finished;   // as last seen
     uint64_t ordered;    // the last one that waited for another's stream
     spyi_cu_event order; // between streams; recorded anew each time
@@ -1216,7 +1215,6 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
 // The device's stream waits for what `stream` has so far, and the other way round.
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
-SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
@@ -1226,10 +1224,9 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                        bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>memory.c
 SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
@@ -1250,10 +1247,10 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
 SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
-SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 // Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
 static inline bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
-    return kernel->uniform_count == 0 && !kernel->block_by_address;
+    return kernel->base.uniform_count == 0 && !kernel->block_by_address;
 }
 // Bytes of device memory that a dispatch's parameters take beyond the launch itself.
 SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch);
@@ -1280,7 +1277,7 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                                          const spyi_dispatch *dispatch, spyi_text *error);
+                                          const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
 // Parts of the graph that is being made.
@@ -1295,13 +1292,9 @@ SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function fun
                                         spyi_text *error);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                  spyi_text *error);
-SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                  uint32_t pattern, bool barrier, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                    uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                       uint64_t size, uint64_t after, spyi_text *error);
 // Device memory of at most SPYI_CUDA_SMALL_UPLOAD bytes, in the order of `stream`; waits.
@@ -1833,7 +1826,8 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
     const char *begin, *at = spyi_find_kernel(body, desc->entry, &begin);
     if (at == NULL) return false;
     spyi_add_functions(body, begin, out);
-    spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", desc->group_size, name);
+    spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", spyi_interface_threads(&desc->interface),
+                  name);
     spyi_add_functions(at, at + strlen(at), out);
     return true;
 }
@@ -2106,7 +2100,7 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
     if (spyi_cuda_is_fatal(result)) {
         if (!gpu->lost)
             spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
-                          (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->open);
+                          (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->base.open);
         if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
         // Contexts made before or after, by cuCtxCreate or a reset of the primary one, give the same error (580.159, H200).
         spyi_text_add(error, ", and so is CUDA for the rest of this process");
@@ -2188,7 +2182,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
         gpu->base.compiler = gpu->nvrtc_path;
     }
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
+    const char *blocking =
+        getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
         (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;
@@ -2215,7 +2210,7 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
     }
     gpu->base.backend = spy_cuda_backend();
     gpu->base.ctx = ctx;
-    gpu->open = 1;
+    gpu->base.open = 1;
     status = spyi_cuda_setup(gpu, desc, error);
     if (status != SPY_OK) {
         spyi_cuda_destroy((spyi_gpu *)(void *)gpu);
@@ -2265,12 +2260,12 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
     for (i = 0; i < SPYI_CUDA_BATCHES; i++) // the open batch has its slot, but not its number yet
-        if (gpu->batches[i].number <= gpu->finished && i != gpu->open % SPYI_CUDA_BATCHES)
+        if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }
 
 static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
-    while (gpu->finished + 1 < gpu->open && !gpu->lost) {
+    while (gpu->finished + 1 < gpu->base.open && !gpu->lost) {
         spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
         if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // a fault is found by whoever waits
         gpu->finished++;
@@ -2289,10 +2284,10 @@ static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi
 
 // The open batch is over; the slot of the next one is made free.
 static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
-    spyi_cuda_batch *next = &gpu->batches[(gpu->open + 1) % SPYI_CUDA_BATCHES];
+    spyi_cuda_batch *next = &gpu->batches[(gpu->base.open + 1) % SPYI_CUDA_BATCHES];
     spy_status status = SPY_OK;
-    gpu->batches[gpu->open % SPYI_CUDA_BATCHES].number = gpu->open;
-    gpu->open++;
+    gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].number = gpu->base.open;
+    gpu->base.open++;
     gpu->work = 0;
     gpu->work_bytes = 0;
     gpu->base.stats.submits++;
@@ -2304,7 +2299,7 @@ static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
 SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result;
     if (gpu->work == 0) return SPY_OK;
-    result = gpu->cu.EventRecord(gpu->batches[gpu->open % SPYI_CUDA_BATCHES].event, gpu->stream);
+    result = gpu->cu.EventRecord(gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].event, gpu->stream);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventRecord", error);
     return spyi_cuda_next_batch(gpu, error);
 }
@@ -2318,7 +2313,7 @@ SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
 // >>waiting
 
 SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
-    gpu->finished = gpu->work > 0 ? gpu->open : gpu->open - 1;
+    gpu->finished = gpu->work > 0 ? gpu->base.open : gpu->base.open - 1;
     if (gpu->work > 0) return spyi_cuda_next_batch(gpu, error);
     spyi_cuda_collect(gpu);
     return SPY_OK;
@@ -2349,12 +2344,12 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
                                       spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status != SPY_OK || number <= gpu->finished) return status;
-    bool all = number >= gpu->open || (number + 1 == gpu->open && gpu->work == 0);
+    bool all = number >= gpu->base.open || (number + 1 == gpu->base.open && gpu->work == 0);
     if (timeout_ns == UINT64_MAX && all) return spyi_cuda_wait_all(gpu, error);
-    if (number >= gpu->open) {
+    if (number >= gpu->base.open) {
         status = spyi_cuda_end_batch(gpu, error);
         if (status != SPY_OK) return status;
-        number = gpu->open - 1;
+        number = gpu->base.open - 1;
     }
     if (timeout_ns != UINT64_MAX) return spyi_cuda_wait_time(gpu, number, timeout_ns, error);
     return spyi_cuda_wait_event(gpu, number, error);
@@ -2362,16 +2357,12 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
 
 // >>the table's
 
-SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *base) {
-    return spyi_cuda_cast(base)->open;
-}
-
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     uint64_t finished;
     bool pushed;
-    if (gpu->lost) return gpu->open - 1; // nothing of a lost device runs any more
-    if (gpu->finished + 1 >= gpu->open) return gpu->finished;
+    if (gpu->lost) return gpu->base.open - 1; // nothing of a lost device runs any more
+    if (gpu->finished + 1 >= gpu->base.open) return gpu->finished;
     pushed = spyi_cuda_enter(gpu);
     finished = spyi_cuda_poll(gpu);
     spyi_cuda_leave(gpu, pushed);
@@ -2436,7 +2427,7 @@ SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
     if (status != SPY_OK || !other) return status;
     gpu->work++; // a batch ends here, for what runs beside the stream to wait for
-    gpu->ordered = gpu->open;
+    gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
 }
 
@@ -2453,14 +2444,14 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
     if (stream != gpu->own_stream) gpu->base.borrowed = true;
-    if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
+    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // nothing to wait for
         gpu->stream = stream;
         return SPY_OK;
     }
     gpu->work++; // the batch ends here even if it is empty: its event is what the new stream waits for
     status = spyi_cuda_end_batch(gpu, error);
     if (status != SPY_OK) return status;
-    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->open - 1) % SPYI_CUDA_BATCHES].event, 0);
+    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->base.open - 1) % SPYI_CUDA_BATCHES].event, 0);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
     gpu->stream = stream;
     return SPY_OK;
@@ -2531,7 +2522,7 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
     pushed = spyi_cuda_enter(gpu);
     result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
     if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
-    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->open;
+    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->base.open;
     if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
@@ -2587,8 +2578,9 @@ static spy_status spyi_cuda_make_marks(spyi_cuda_gpu *gpu, spyi_text *error) {
                : spyi_cuda_fail(gpu, result, "cuModuleLoadData of the timestamp kernel", error);
 }
 
-SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK) status = spyi_cuda_make_marks(gpu, error);
@@ -2608,18 +2600,17 @@ SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text 
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                        bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
+    spyi_cu_pointer at = store->to->address + store->offset;
+    const size_t size = store->count * sizeof(uint64_t);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    (void)barrier;
     if (status == SPY_OK && gpu->graph != NULL) { // behind the marks, which no hazards are kept of
-        status = spyi_cuda_graph_copy(gpu, to->address + offset, gpu->marks, count * sizeof(uint64_t), true,
-                                      error);
+        status = spyi_cuda_graph_copy(gpu, at, gpu->marks, size, true, error);
     } else if (status == SPY_OK) {
-        spyi_cu_result result =
-            gpu->cu.MemcpyAsync(to->address + offset, gpu->marks, count * sizeof(uint64_t), gpu->stream);
+        spyi_cu_result result = gpu->cu.MemcpyAsync(at, gpu->marks, size, gpu->stream);
         if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuMemcpyAsync of timestamps", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -2636,8 +2627,8 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu) {
 }
 
 // Profilers see the kernels' own names; NVTX, which has ranges, would be one more library.
-SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
-    (void)gpu, (void)kind, (void)name, (void)error;
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    (void)gpu, (void)work, (void)error;
     return SPY_OK;
 }
 
@@ -2762,7 +2753,7 @@ SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list
 
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error) {
-    spyi_cuda_page **list = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spyi_cuda_page **list = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     spy_status status = spyi_cuda_take_from(gpu, list, size, host, device, error);
     if (status == SPY_OK) gpu->work_bytes += spyi_align(size, 256);
     return status;
@@ -2798,15 +2789,17 @@ SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages) {
 
 static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi_kernel_desc *desc,
                                          spyi_text *error) {
-    if (!desc->block_by_address && desc->block_size > profile->max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      profile->max_block_bytes);
+    const spyi_interface *interface = &desc->interface;
+    const spyi_kernel_base has = spyi_interface_counts(interface);
+    if (!interface->block_by_address && interface->block_size > profile->max_block_bytes) {
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
+                      interface->block_size, profile->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->param_count > SPYI_CUDA_MOST_PARAMS || desc->uniform_count > profile->max_uniforms) {
+    if (has.value_count > SPYI_CUDA_MOST_PARAMS || has.uniform_count > profile->max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u parameters and %u uniform buffers, at most %u and %u are possible",
-                      desc->param_count, desc->uniform_count, SPYI_CUDA_MOST_PARAMS, profile->max_uniforms);
+                      has.value_count, has.uniform_count, SPYI_CUDA_MOST_PARAMS, profile->max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
@@ -2853,14 +2846,14 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
     if (result == SPYI_CU_OK)
         result = gpu->cu.FuncGetAttribute(&registers, SPYI_CU_FUNC_REGISTERS, kernel->function);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetFunction", error);
-    if (desc->group_size > (uint32_t)most) {
+    if (spyi_interface_threads(&desc->interface) > (uint32_t)most) {
         spyi_text_add(error,
                       "kernel '%s' takes %d registers a thread, so its groups can have %d threads, not %u",
-                      kernel->label, registers, most, desc->group_size);
+                      kernel->label, registers, most, spyi_interface_threads(&desc->interface));
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (i = 0; i < desc->uniform_count; i++) {
-        if (desc->uniform_places[i].holder != SPYI_HOLDER_NONE) continue;
+    for (i = 0; i < kernel->base.uniform_count; i++) {
+        if (kernel->places[i].holder != SPYI_HOLDER_NONE) continue;
         result = gpu->cu.ModuleGetGlobal(&kernel->globals, &kernel->globals_size, kernel->module,
                                          "SLANG_globalParams");
         if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetGlobal", error);
@@ -2871,29 +2864,35 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
 static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat_free(gpu, kernel);
     if (kernel->module != NULL) (void)gpu->cu.ModuleUnload(kernel->module);
-    spyi_free(gpu->base.ctx, kernel->places, kernel->uniform_count * sizeof *kernel->places);
+    spyi_free(gpu->base.ctx, kernel->places, kernel->base.uniform_count * sizeof *kernel->places);
     spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
 }
 
 static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc) {
     spyi_cuda_kernel *kernel = (spyi_cuda_kernel *)spyi_allocate(gpu->base.ctx, sizeof *kernel);
     if (kernel == NULL) return NULL;
-    kernel->block_size = desc->block_size;
-    kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
-    kernel->param_count = kernel->block_by_address ? 1 : desc->param_count;
-    if (desc->param_count > 0) memcpy(kernel->params, desc->params, desc->param_count * sizeof *desc->params);
-    memcpy(kernel->group, desc->group, sizeof kernel->group);
+    const spyi_interface *interface = &desc->interface;
+    uint32_t i, values = 0, uniforms = 0;
+    kernel->base = spyi_interface_counts(interface);
+    kernel->block_by_address = interface->block_by_address && interface->block_size > 0;
+    kernel->param_count = kernel->block_by_address ? 1 : kernel->base.value_count;
+    kernel->shared_bytes = interface->shared_bytes;
+    memcpy(kernel->group, interface->group, sizeof kernel->group);
     (void)snprintf(kernel->label, sizeof kernel->label, "%s",
                    desc->label != NULL ? desc->label : desc->entry);
-    if (desc->uniform_count == 0) return kernel;
-    kernel->places =
-        (spyi_uniform_place *)spyi_allocate(gpu->base.ctx, desc->uniform_count * sizeof *kernel->places);
-    if (kernel->places == NULL) {
-        spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
-        return NULL;
+    if (kernel->base.uniform_count > 0) {
+        kernel->places = (spyi_parameter_place *)spyi_allocate(gpu->base.ctx, kernel->base.uniform_count *
+                                                                                  sizeof *kernel->places);
+        if (kernel->places == NULL) {
+            spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+            return NULL;
+        }
     }
-    kernel->uniform_count = desc->uniform_count;
-    memcpy(kernel->places, desc->uniform_places, desc->uniform_count * sizeof *kernel->places);
+    for (i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        if (p->kind == SPYI_PARAMETER_VALUES) kernel->params[values++] = p->place.offset;
+        if (p->kind == SPYI_PARAMETER_UNIFORM) kernel->places[uniforms++] = p->place;
+    }
     return kernel;
 }
 
@@ -2963,8 +2962,8 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
     spyi_cu_pointer device[SPYI_CUDA_MOST_PARAMS];
     spy_status status = SPY_OK;
     uint32_t i;
-    for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
-        const spyi_uniform_place *place = &kernel->places[i];
+    for (i = 0; i < kernel->base.uniform_count && status == SPY_OK; i++) {
+        const spyi_parameter_place *place = &kernel->places[i];
         if (uniforms[i].size == 0) continue; // the kernel has no use for it
         status = spyi_cuda_take_place(gpu, own, uniforms[i].size, &host[i], &device[i], error);
         if (status != SPY_OK) return status;
@@ -2979,7 +2978,7 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
                    &device[i], sizeof device[i]);
         }
     }
-    for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
+    for (i = 0; i < kernel->base.uniform_count && status == SPY_OK; i++) {
         size_t size = uniforms[i].size;
         if (size == 0) continue;
         if (kernel->places[i].holder == SPYI_HOLDER_NONE) {
@@ -2998,13 +2997,13 @@ static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
     char *copy;
     spy_status status;
     // The copy lies in a page whether the kernel reads it there or the driver does in the launch.
-    status = spyi_cuda_take_place(gpu, own, kernel->block_size + 8u, &copy, address, error);
+    status = spyi_cuda_take_place(gpu, own, kernel->base.block_size + 8u, &copy, address, error);
     if (status != SPY_OK) return status;
-    if (kernel->block_size > 0) memcpy(copy, dispatch->block, kernel->block_size);
-    if (kernel->uniform_count > 0)
+    if (kernel->base.block_size > 0) memcpy(copy, dispatch->block, kernel->base.block_size);
+    if (kernel->base.uniform_count > 0)
         status = spyi_cuda_put_uniforms(gpu, kernel, dispatch->uniforms, own, copy, error);
     if (status == SPY_OK && kernel->block_by_address)
-        status = spyi_cuda_put(gpu, *address, copy, kernel->block_size, error);
+        status = spyi_cuda_put(gpu, *address, copy, kernel->base.block_size, error);
     *block = kernel->block_by_address ? (const char *)address : copy;
     return status;
 }
@@ -3013,8 +3012,8 @@ SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi
     size_t size;
     uint32_t i;
     if (spyi_cuda_is_plain(kernel)) return 0;
-    size = spyi_align(kernel->block_size + 8u, 256);
-    for (i = 0; i < kernel->uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 256);
+    size = spyi_align(kernel->base.block_size + 8u, 256);
+    for (i = 0; i < kernel->base.uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 256);
     return size;
 }
 
@@ -3040,6 +3039,7 @@ SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kern
     params.function = kernel->function;
     memcpy(params.grid, groups, sizeof params.grid);
     memcpy(params.block, kernel->group, sizeof params.block);
+    params.shared = kernel->shared_bytes;
     params.params = values;
     return params;
 }
@@ -3047,7 +3047,7 @@ SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kern
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     uint32_t slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
     memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
-    gpu->recent_batch[slot] = gpu->open;
+    gpu->recent_batch[slot] = gpu->base.open;
     gpu->base.stats.dispatches++;
 }
 
@@ -3075,7 +3075,8 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
             kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block, params, &result);
         if (!repeated)
             result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
-                                          kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
+                                          kernel->group[1], kernel->group[2], kernel->shared_bytes,
+                                          gpu->stream, params, NULL);
         if (!SPYI_LIKELY(result == SPYI_CU_OK)) {
             status = spyi_cuda_fail(gpu, result, repeated ? "cuGraphLaunch" : "cuLaunchKernel", error);
             spyi_text_add(error, " for kernel '%s', %u x %u x %u groups of %u x %u x %u threads",
@@ -3088,8 +3089,9 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     return spyi_cuda_worked(gpu, error);
 }
 
-SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_launch(gpu, (spyi_cuda_kernel *)(void *)dispatch->kernel, dispatch, error);
     spyi_cuda_leave(gpu, pushed);
@@ -3116,15 +3118,16 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispa
 // Kernels that still run keep the parameters that they were launched with; nothing waits. One costs 19 us and 116 KiB of
 // device memory, so only kernels that come back have one, and not all of them.
 
-#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060 // graphs in a line are launched in constant time from CUDA 12.6 on
-#define SPYI_CUDA_REPEAT_AFTER 16u           // launches of a kernel before it gets a graph
-#define SPYI_CUDA_REPEAT_OLD 4096u           // launches of others after which a kernel's graph may go to another
+#define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
+    12060                          // graphs in a line are launched in constant time from CUDA 12.6 on
+#define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
+#define SPYI_CUDA_REPEAT_OLD 4096u // launches of others after which a kernel's graph may go to another
 
 // >>which kernels
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
-           spyi_cuda_is_plain(kernel) && kernel->block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
 }
 
 // A place among the kernels that have one: a free one, or that of a kernel that has not been launched for long. NULL: none.
@@ -3143,7 +3146,7 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return; // and has no place
+    if (repeat->graph == NULL) return;                                      // and has no place
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight go on
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
@@ -3156,7 +3159,7 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 // What exec holds from now on.
 static void spyi_cuda_repeat_note(spyi_cuda_kernel *kernel, const uint32_t groups[3], const void *block) {
     memcpy(kernel->repeat.groups, groups, sizeof kernel->repeat.groups);
-    if (kernel->block_size > 0) memcpy(kernel->repeat.block, block, kernel->block_size);
+    if (kernel->base.block_size > 0) memcpy(kernel->repeat.block, block, kernel->base.block_size);
 }
 
 // Without one the kernel is launched as before, and asks again later.
@@ -3196,7 +3199,7 @@ SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kerne
     if (spyi_cuda_is_captured(gpu)) return false;
     if (repeat->exec == NULL && !spyi_cuda_repeat_make(gpu, kernel, groups, block, params)) return false;
     if (memcmp(repeat->groups, groups, sizeof repeat->groups) != 0 ||
-        (kernel->block_size > 0 && memcmp(repeat->block, block, kernel->block_size) != 0)) {
+        (kernel->base.block_size > 0 && memcmp(repeat->block, block, kernel->base.block_size) != 0)) {
         spyi_cu_kernel_params node = spyi_cuda_node_params(kernel, groups, params);
         *result = gpu->cu.GraphExecKernelNodeSetParams(repeat->exec, repeat->node, &node);
         if (*result != SPYI_CU_OK) {
@@ -3406,7 +3409,7 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
     spyi_cu_kernel_params params;
     spyi_cuda_own own;
     char *unused;
-    spy_status status = spyi_cuda_graph_room(gpu, dispatch->barrier, error);
+    spy_status status = spyi_cuda_graph_room(gpu, dispatch->work.before.barrier, error);
     if (status != SPY_OK) return status;
     if (!spyi_cuda_graph_grow(gpu, &nodes, &graph->capacity, graph->count, sizeof *graph->nodes)) {
         spyi_text_add(error, "no host memory for a graph");
@@ -3432,9 +3435,10 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
 }
 
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, uint32_t index,
-                                          const spyi_dispatch *dispatch, spyi_text *error) {
+                                          const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_graph *graph = spyi_cuda_graph_cast(handle);
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     const spyi_cuda_node *node = &graph->nodes[index];
     void *values[SPYI_CUDA_MOST_PARAMS];
     spyi_cu_pointer address = 0;
@@ -3460,7 +3464,7 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
 
 // In-flight launches go on without the driver's objects; the memory that they read goes back with the open batch.
 static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
-    spyi_cuda_page **end = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spyi_cuda_page **end = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
     if (graph->graph != NULL) (void)gpu->cu.GraphDestroy(graph->graph);
     while (*end != NULL) end = &(*end)->next;
@@ -3601,17 +3605,17 @@ static spy_status spyi_cuda_moved(spyi_cuda_gpu *gpu, spyi_cu_result result, con
 
 // >>on the device
 
-SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t to_offset,
-                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                  spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    spyi_cu_pointer there = to->address + to_offset, here = from->address + from_offset;
+    spyi_cu_pointer there = copy->to->address + copy->to_offset,
+                    here = copy->from->address + copy->from_offset;
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_copy(gpu, there, here, size, barrier, error);
+        status = spyi_cuda_graph_copy(gpu, there, here, copy->size, work->before.barrier, error);
     } else if (status == SPY_OK) {
-        status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)size, gpu->stream),
+        status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)copy->size, gpu->stream),
                                  "cuMemcpyAsync", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -3619,16 +3623,17 @@ SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                  uint32_t pattern, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
+    spyi_cu_pointer at = fill->to->address + fill->offset;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_fill(gpu, to->address + offset, size, pattern, barrier, error);
+        status = spyi_cuda_graph_fill(gpu, at, fill->size, fill->pattern, work->before.barrier, error);
     } else if (status == SPY_OK) {
         status = spyi_cuda_moved(
-            gpu, gpu->cu.MemsetD32Async(to->address + offset, pattern, (size_t)(size / 4), gpu->stream),
+            gpu, gpu->cu.MemsetD32Async(at, fill->pattern, (size_t)(fill->size / 4), gpu->stream),
             "cuMemsetD32Async", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -3694,13 +3699,14 @@ static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
-                                    uint64_t size, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const void *data = upload->data;
+    const uint64_t size = upload->size;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    spyi_cu_pointer at = to->address + offset;
-    (void)barrier;
+    spyi_cu_pointer at = upload->to->address + upload->offset;
     if (status != SPY_OK) {
         spyi_cuda_leave(gpu, pushed);
         return status;
@@ -3775,8 +3781,8 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     *stream = gpu->stream;
     if (gpu->stream != gpu->own_stream) return SPY_OK;
     if (after < gpu->ordered) after = gpu->ordered;
-    if (after + 1 >= gpu->open && gpu->work == 0) return SPY_OK;
-    if (after >= gpu->open) return SPY_OK; // all that there is
+    if (after + 1 >= gpu->base.open && gpu->work == 0) return SPY_OK;
+    if (after >= gpu->base.open) return SPY_OK; // all that there is
     *stream = gpu->lane;
     if (after <= gpu->finished) return SPY_OK;
     result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);
@@ -3980,7 +3986,9 @@ static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t
     }
     if (gpu->cu.PointerGetAttribute(&start, SPYI_CU_POINTER_RANGE_START, address) != SPYI_CU_OK ||
         gpu->cu.PointerGetAttribute(&size, SPYI_CU_POINTER_RANGE_SIZE, address) != SPYI_CU_OK || start == 0) {
-        start = address & ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
+        start =
+            address &
+            ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
         size = (size_t)(address - start + size_bytes);
     }
     if (size_bytes > start + size - address) {
@@ -4022,7 +4030,7 @@ spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_
 
 // The CUDA backend's table.
 
-// In the order of struct spyi_backend.
+// In the order of struct spyi_backend; work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_cuda_table = {
     "cuda",
@@ -4034,21 +4042,22 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_compile,
     spyi_cuda_load,
     spyi_cuda_destroy_kernel,
-    spyi_cuda_dispatch,
-    spyi_cuda_copy,
-    spyi_cuda_fill,
-    spyi_cuda_upload,
+    {
+        spyi_cuda_dispatch,
+        spyi_cuda_copy,
+        spyi_cuda_fill,
+        spyi_cuda_upload,
+        spyi_cuda_label,
+        spyi_cuda_time_mark,
+        spyi_cuda_time_store,
+    },
     spyi_cuda_download,
     spyi_cuda_time_begin,
     spyi_cuda_time_end,
     spyi_cuda_time_elapsed,
-    spyi_cuda_open_submit,
     spyi_cuda_finished_submit,
     spyi_cuda_submit,
     spyi_cuda_wait,
-    spyi_cuda_label,
-    spyi_cuda_time_mark,
-    spyi_cuda_time_store,
     spyi_cuda_graph_begin,
     spyi_cuda_graph_end,
     spyi_cuda_graph_change,

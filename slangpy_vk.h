@@ -395,8 +395,8 @@ typedef struct spyi_vk_adapter {
 // >>the device
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
-    spyi_chunk chunk; // mapped
-    size_t used;      // bytes
+    spyi_chunk chunk;    // mapped
+    size_t used;         // bytes
     VkBufferView *views; // that the same work uses
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
@@ -425,17 +425,18 @@ typedef struct spyi_vk_semaphores {
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Neighbouring bindings of a kernel that one write fills: buffers of one type, or one array of them.
+// Neighbouring bindings of a kernel that one write fills: structured buffers, or one array, or one typed buffer.
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
+    VkFormat format; // of typed buffers; else VK_FORMAT_UNDEFINED
 } spyi_vk_run;
 
-// What a layout is made of; unused slots are zero.
+// What a layout is made of; unused parameters are zero.
 typedef struct spyi_vk_shape {
     uint32_t push_size; // multiple of 4: the block, or 8 for its address
-    uint32_t binding_count, uniform_count;
-    spyi_slot slots[SPYI_VK_MAX_BINDINGS];
+    uint32_t count;
+    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // those with bindings, and uniform buffers
 } spyi_vk_shape;
 
 // Kernels of equal shapes share one.
@@ -447,10 +448,10 @@ typedef struct spyi_vk_layout {
 } spyi_vk_layout;
 
 typedef struct spyi_vk_kernel {
+    spyi_kernel_base base; // first
     VkPipeline pipeline;
     VkPipelineLayout layout;
-    uint32_t block_size;
-    spyi_vk_shape shape;
+    uint32_t push_size; // of the shape
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
     bool block_by_address;
@@ -477,17 +478,16 @@ typedef struct spyi_vk_gpu {
     bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
-    // Recording. `open` is the number of the batch being recorded. Numbers below it are our submitted batches and an
+    // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
     // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
     VkCommandBuffer commands; // to record into; NULL: none begun
     spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
-    uint64_t open;
-    uint64_t submitted;    // the last of our own batches
-    uint64_t finished;     // our own batches up to here, as last seen
-    uint32_t work;         // operations in the open batch
-    size_t work_bytes;     // in its pages
-    uint64_t next_poll_ns; // not before then: look whether the queue is idle
-    spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
+    uint64_t submitted;       // the last of our own batches
+    uint64_t finished;        // our own batches up to here, as last seen
+    uint32_t work;            // operations in the open batch
+    size_t work_bytes;        // in its pages
+    uint64_t next_poll_ns;    // not before then: look whether the queue is idle
+    spyi_vk_batch *batch;     // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
@@ -501,7 +501,7 @@ typedef struct spyi_vk_gpu {
     spyi_vk_recording *free_recordings; // to be used again
     uint64_t recording_serial;          // of the last one that was begun
     uint64_t recording_tag;             // upper bits of this device's ids
-    spyi_vk_semaphores waits, signals; // of the next submission
+    spyi_vk_semaphores waits, signals;  // of the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
@@ -514,10 +514,10 @@ typedef struct spyi_vk_gpu {
     VkSemaphore lane;     // timeline of the lane
     uint64_t lane_number; // last submission to it
 
-    VkQueryPool queries;  // two timestamps; made when first used
-    uint64_t time_number; // batch of time_end; 0: none
-    bool timing; // between time_begin and time_end
-    VkQueryPool marks; // SPYI_TIME_SLOTS timestamps; made when first used
+    VkQueryPool queries;             // two timestamps; made when first used
+    uint64_t time_number;            // batch of time_end; 0: none
+    bool timing;                     // between time_begin and time_end
+    VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
     uint32_t label_depth;            // open labels
     char labels[SPYI_VK_LABELS][64]; // of which these, cut off
 
@@ -581,7 +581,7 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // `size` bytes that live as long as the batch, or the engine's recording.
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
-SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error);
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
@@ -590,17 +590,14 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 // Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                         spyi_text *error);
+                                spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
 
 // >>record.c
-SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                spyi_text *error);
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                uint32_t pattern, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
@@ -611,20 +608,19 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 // All work recorded earlier is finished and visible; `counts`: to the reading of indirect group counts as well.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
 // Timestamps, in a pool made when first needed.
-SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count, spyi_text *error);
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
+                                        spyi_text *error);
 // Make sure that a command buffer is open: gpu->commands.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
 
 // >>mark.c
-SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
 SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
-SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                      bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>submit.c
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
@@ -646,8 +642,7 @@ SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                     uint64_t size, uint64_t after, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
@@ -1280,8 +1275,8 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
                                                                               "vkSetDebugUtilsObjectNameEXT");
     instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
         instance->handle, "vkCmdBeginDebugUtilsLabelEXT");
-    instance->end_label = (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle,
-                                                                             "vkCmdEndDebugUtilsLabelEXT");
+    instance->end_label =
+        (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle, "vkCmdEndDebugUtilsLabelEXT");
     instance->insert_label = (PFN_vkCmdInsertDebugUtilsLabelEXT)instance->get_proc(
         instance->handle, "vkCmdInsertDebugUtilsLabelEXT");
     if (debug_utils) {
@@ -1643,7 +1638,7 @@ static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t shown = 0;
-    for (; number <= gpu->open && shown < 3; number++) {
+    for (; number <= gpu->base.open && shown < 3; number++) {
         const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
         if (batch->number != number || batch->recent_count == 0) continue;
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
@@ -1895,7 +1890,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
     }
     gpu->base.backend = spy_vk_backend();
     gpu->base.ctx = ctx;
-    gpu->open = 1;
+    gpu->base.open = 1;
     spyi_mutex_init(&gpu->layout_lock);
     status = spyi_vk_setup(gpu, desc, error);
     if (status != SPY_OK) {
@@ -2140,7 +2135,7 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
 }
 
 // Made for one dispatch: it lives as long as the work's pages.
-SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error) {
     VkBufferViewCreateInfo info;
     VkResult result;
@@ -2161,7 +2156,7 @@ SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *bindi
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
     info.buffer = (VkBuffer)binding->handle;
-    info.format = spyi_vk_texel_format(slot->scalar, slot->columns);
+    info.format = format;
     info.offset = binding->offset;
     info.range = binding->range;
     result = gpu->vk.vkCreateBufferView(gpu->device, &info, NULL, view);
@@ -2232,28 +2227,33 @@ SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
     return VK_FORMAT_UNDEFINED;
 }
 
-static VkDescriptorType spyi_vk_slot_type(const spyi_slot *slot) {
-    return slot->kind == SPYI_SLOT_TEXELS      ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER
-           : slot->kind == SPYI_SLOT_RW_TEXELS ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER
-                                               : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+static VkDescriptorType spyi_vk_descriptor_type(const spyi_parameter *parameter) {
+    switch ((spyi_parameter_kind)parameter->kind) {
+    case SPYI_PARAMETER_UNIFORM: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    case SPYI_PARAMETER_TEXELS: return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+    case SPYI_PARAMETER_RW_TEXELS: return VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+    default: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    }
 }
 
-// One write runs on through neighbours of one type; an array has one of its own.
-static void spyi_vk_make_runs(spyi_vk_kernel *kernel) {
+// One write runs on through neighbouring structured buffers; an array has one of its own, and a typed buffer, too.
+static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape) {
     spyi_vk_run *run = NULL;
-    bool array = false;
-    uint32_t i;
-    for (i = 0; i < kernel->shape.binding_count; i++) {
-        const spyi_slot *slot = &kernel->shape.slots[i];
-        VkDescriptorType type = spyi_vk_slot_type(slot);
-        if (run == NULL || (slot->count != 0 && (array || slot->count != 1 || run->type != type))) {
-            run = &kernel->runs[kernel->run_count++];
-            run->first = i;
-            run->count = 0;
-            run->type = type;
-            array = slot->count != 1;
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const spyi_parameter *p = &shape->parameters[i];
+        bool plain = p->kind == SPYI_PARAMETER_BUFFER && p->count == 1;
+        if (!spyi_takes_bindings(p)) continue;
+        if (run != NULL && plain) {
+            run->count++;
+            continue;
         }
-        run->count++;
+        spyi_vk_run *next = &kernel->runs[kernel->run_count++];
+        next->first = p->number;
+        next->count = p->count;
+        next->type = spyi_vk_descriptor_type(p);
+        next->format = p->kind == SPYI_PARAMETER_BUFFER ? VK_FORMAT_UNDEFINED
+                                                        : spyi_vk_texel_format(p->scalar, p->columns);
+        run = plain ? next : NULL;
     }
 }
 
@@ -2264,22 +2264,19 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
     const spyi_vk_shape *shape = &layout->shape;
-    uint32_t i, count = 0, end = shape->binding_count + shape->uniform_count;
-    if (end > 0) {
+    uint32_t i;
+    if (shape->count > 0) {
         memset(bindings, 0, sizeof bindings);
-        for (i = 0; i < end; i++) {
-            bool buffer = i < shape->binding_count;
-            if (buffer && shape->slots[i].count == 0) continue; // of the array before
-            bindings[count].binding = i;
-            bindings[count].descriptorType =
-                buffer ? spyi_vk_slot_type(&shape->slots[i]) : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-            bindings[count].descriptorCount = buffer ? shape->slots[i].count : 1;
-            bindings[count++].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        for (i = 0; i < shape->count; i++) {
+            bindings[i].binding = shape->parameters[i].number;
+            bindings[i].descriptorType = spyi_vk_descriptor_type(&shape->parameters[i]);
+            bindings[i].descriptorCount = shape->parameters[i].count;
+            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
         set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-        set.bindingCount = count;
+        set.bindingCount = shape->count;
         set.pBindings = bindings;
         *what = "vkCreateDescriptorSetLayout";
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
@@ -2290,7 +2287,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = end > 0 ? 1 : 0;
+    info.setLayoutCount = shape->count > 0 ? 1 : 0;
     info.pSetLayouts = &layout->set;
     info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
@@ -2305,13 +2302,13 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
 }
 
 // Layouts live as long as the device: there are few, one for each shape.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out,
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_shape *shape, VkPipelineLayout *out,
                                     const char **what) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
     for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
-        if (memcmp(&layout->shape, &kernel->shape, sizeof layout->shape) == 0) break;
+        if (memcmp(&layout->shape, shape, sizeof layout->shape) == 0) break;
     }
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
@@ -2319,7 +2316,7 @@ static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kern
             *what = "the allocation of a layout";
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
-            layout->shape = kernel->shape;
+            layout->shape = *shape;
             result = spyi_vk_make_layout(gpu, layout, what);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
@@ -2346,28 +2343,31 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                                        spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
-    uint32_t i, kinds[SPYI_SLOT_RW_TEXELS + 1] = { 0, 0, 0 };
-    if (!desc->block_by_address && desc->block_size > limits->profile.max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      limits->profile.max_block_bytes);
+    const spyi_interface *interface = &desc->interface;
+    const spyi_kernel_base has = spyi_interface_counts(interface);
+    uint32_t i, kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { 0 };
+    if (!interface->block_by_address && interface->block_size > limits->profile.max_block_bytes) {
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
+                      interface->block_size, limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
-        desc->uniform_count > limits->profile.max_uniforms) {
+    if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
+        has.uniform_count > limits->profile.max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
                       "which %u uniform buffers",
-                      desc->binding_count, desc->uniform_count, limits->profile.max_bindings,
+                      has.binding_count, has.uniform_count, limits->profile.max_bindings,
                       limits->profile.max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (i = 0; i < desc->binding_count && desc->slots != NULL; i++) kinds[desc->slots[i].kind]++;
-    if (kinds[SPYI_SLOT_TEXELS] > have->maxPerStageDescriptorSampledImages ||
-        kinds[SPYI_SLOT_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
+    for (i = 0; i < interface->parameter_count; i++)
+        kinds[interface->parameters[i].kind] += interface->parameters[i].count;
+    if (kinds[SPYI_PARAMETER_TEXELS] > have->maxPerStageDescriptorSampledImages ||
+        kinds[SPYI_PARAMETER_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
         spyi_text_add(error,
                       "the kernel has %u typed buffers that it reads and %u that it writes, the device '%s' "
                       "takes %u and %u",
-                      kinds[SPYI_SLOT_TEXELS], kinds[SPYI_SLOT_RW_TEXELS], gpu->adapter.info.name,
+                      kinds[SPYI_PARAMETER_TEXELS], kinds[SPYI_PARAMETER_RW_TEXELS], gpu->adapter.info.name,
                       have->maxPerStageDescriptorSampledImages, have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
@@ -2383,12 +2383,12 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
 }
 
 // `what` gets the name of the function that failed.
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
-                                      const char **what) {
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
+                                      const spyi_vk_shape *shape, spyi_vk_kernel *kernel, const char **what) {
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout, what);
+    VkResult result = spyi_vk_find_layout(gpu, shape, &kernel->layout, what);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(module_info);
     module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -2415,7 +2415,9 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
                                 spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
+    const spyi_interface *interface = &desc->interface;
     spyi_vk_kernel *kernel;
+    spyi_vk_shape shape;
     VkResult result;
     uint32_t i;
     spy_status status = spyi_vk_check_kernel(gpu, desc, error);
@@ -2426,21 +2428,23 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    kernel->block_size = desc->block_size;
-    kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
-    kernel->shape.push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
-    kernel->shape.binding_count = desc->binding_count;
-    kernel->shape.uniform_count = desc->uniform_count;
-    for (i = 0; i < desc->binding_count; i++) {
-        if (desc->slots != NULL) kernel->shape.slots[i] = desc->slots[i];
-        else kernel->shape.slots[i].count = 1;
+    kernel->base = spyi_interface_counts(interface);
+    kernel->block_by_address = interface->block_by_address && interface->block_size > 0;
+    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(interface->block_size, 4);
+    SPYI_VK_ZERO(shape);
+    shape.push_size = kernel->push_size;
+    for (i = 0; i < interface->parameter_count; i++) {
+        if (interface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
+        shape.parameters[shape.count] = interface->parameters[i];
+        SPYI_VK_ZERO(shape.parameters[shape.count].place); // which says nothing here
+        shape.count++;
     }
-    spyi_vk_make_runs(kernel);
+    spyi_vk_make_runs(kernel, &shape);
     (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';
     spyi_mutex_unlock(&gpu->instance.message_lock);
-    result = spyi_vk_make_pipeline(gpu, desc, kernel, &what);
+    result = spyi_vk_make_pipeline(gpu, desc, &shape, kernel, &what);
     if (result != VK_SUCCESS) {
         spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
         status = spyi_vk_fail(gpu, result, what, error);
@@ -2492,7 +2496,7 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
 
 // Begins the open batch in its slot, or takes the engine's command buffer.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
-    spyi_vk_batch *batch = &gpu->batches[gpu->open % SPYI_VK_BATCHES];
+    spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
     VkCommandBufferBeginInfo info;
     VkResult result;
     spy_status status;
@@ -2516,7 +2520,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     result = gpu->vk.vkBeginCommandBuffer(batch->commands, &info);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkBeginCommandBuffer", error);
-    batch->number = gpu->open;
+    batch->number = gpu->base.open;
     batch->recent_count = 0;
     gpu->batch = batch;
     gpu->commands = batch->commands;
@@ -2543,7 +2547,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     now = spyi_time_ns();
     if (now < gpu->next_poll_ns) return SPY_OK;
     gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
-    if (spyi_vk_poll(gpu) + 1 < gpu->open) return SPY_OK;
+    if (spyi_vk_poll(gpu) + 1 < gpu->base.open) return SPY_OK;
     status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     spent = (spyi_time_ns() - now) * SPYI_VK_IDLE_SHARE;
     gpu->next_poll_ns = now + (spent < SPYI_VK_IDLE_MIN_NS   ? SPYI_VK_IDLE_MIN_NS
@@ -2568,9 +2572,8 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
             infos[i].buffer = (VkBuffer)bindings[i].handle;
             infos[i].offset = bindings[i].offset;
             infos[i].range = bindings[i].range;
-            if (SPYI_LIKELY(kernel->shape.slots[i].kind == SPYI_SLOT_BUFFER)) continue;
-            spy_status status =
-                spyi_vk_make_view(gpu, &bindings[i], &kernel->shape.slots[i], &views[i], error);
+            if (SPYI_LIKELY(run->format == VK_FORMAT_UNDEFINED)) continue;
+            spy_status status = spyi_vk_make_view(gpu, &bindings[i], run->format, &views[i], error);
             if (status != SPY_OK) return status;
         }
         write->sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
@@ -2596,13 +2599,12 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
     VkWriteDescriptorSet write;
     uint32_t i;
-    for (i = 0; i < kernel->shape.uniform_count; i++) {
+    for (i = 0; i < kernel->base.uniform_count; i++) {
         spyi_vk_page *page;
         size_t offset;
-        spy_status status =
-            spyi_vk_take_bytes(gpu, uniforms[i].size,
-                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment, &page, &offset,
-                               error);
+        spy_status status = spyi_vk_take_bytes(gpu, uniforms[i].size,
+                                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment,
+                                               &page, &offset, error);
         if (status != SPY_OK) return status;
         memcpy((char *)page->chunk.mapped + offset, uniforms[i].data, uniforms[i].size);
         infos[i].buffer = (VkBuffer)page->chunk.handle;
@@ -2611,8 +2613,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     }
     SPYI_VK_ZERO(write);
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstBinding = kernel->shape.binding_count;
-    write.descriptorCount = kernel->shape.uniform_count;
+    write.dstBinding = kernel->base.binding_count;
+    write.descriptorCount = kernel->base.uniform_count;
     write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     write.pBufferInfo = infos;
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
@@ -2628,25 +2630,26 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_vk_page *page;
         size_t offset;
         uint64_t address;
-        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, 16, &page, &offset, error);
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->base.block_size, 16, &page, &offset, error);
         if (status != SPY_OK) return status;
-        memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
+        memcpy((char *)page->chunk.mapped + offset, block, kernel->base.block_size);
         address = page->chunk.address + offset;
         memcpy(padded, &address, sizeof address);
-    } else if (kernel->shape.push_size <= sizeof padded) {
-        memset(padded, 0, kernel->shape.push_size);
-        memcpy(padded, block, kernel->block_size);
+    } else if (kernel->push_size <= sizeof padded) {
+        memset(padded, 0, kernel->push_size);
+        memcpy(padded, block, kernel->base.block_size);
     } else {
-        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
+        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->base.block_size);
         return SPY_ERROR_INTERNAL;
     }
     gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                               kernel->shape.push_size, push);
+                               kernel->push_size, push);
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)dispatch->kernel;
     VkCommandBuffer commands;
     spy_status status;
@@ -2655,15 +2658,15 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (dispatch->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
     }
-    if (SPYI_LIKELY(kernel->shape.push_size == kernel->block_size && !kernel->block_by_address)) {
-        if (kernel->shape.push_size > 0) {
+    if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
+        if (kernel->push_size > 0) {
             gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kernel->shape.push_size, dispatch->block);
+                                       kernel->push_size, dispatch->block);
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
@@ -2673,7 +2676,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
         if (status != SPY_OK) return status;
     }
-    if (kernel->shape.uniform_count > 0) {
+    if (kernel->base.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
         if (status != SPY_OK) return status;
     }
@@ -2705,20 +2708,21 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                spyi_text *error) {
-    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset,
-                               size, barrier, error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
+    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, copy->to->handle, copy->to_offset,
+                               copy->from->handle, copy->from_offset, copy->size, work->before.barrier,
+                               error);
 }
 
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                uint32_t pattern, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
-    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
+    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
+                            fill->pattern);
     return spyi_vk_recorded(gpu, false, error);
 }
 
@@ -2766,7 +2770,7 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *base, spyi_text *error) {
     status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 1);
-    gpu->time_number = gpu->open;
+    gpu->time_number = gpu->base.open;
     return spyi_vk_recorded(gpu, false, error);
 }
 
@@ -2841,15 +2845,16 @@ static void spyi_vk_pop_label(spyi_vk_gpu *gpu) {
     if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(gpu->commands);
 }
 
-SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *name, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    const spyi_label_work *given = (const spyi_label_work *)(const void *)work;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(given->name);
     spy_status status;
     if (!spyi_vk_has_labels(gpu)) return SPY_OK;
     status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    switch (kind) {
-    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, name); break;
+    switch (given->label) {
+    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, given->name); break;
     case SPYI_LABEL_POP: spyi_vk_pop_label(gpu); break;
     case SPYI_LABEL_POINT: gpu->instance.insert_label(gpu->commands, &label); break;
     }
@@ -2857,8 +2862,9 @@ SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *na
 }
 
 // A reset comes after what was recorded earlier with the slot: queries keep the order of the queue among themselves.
-SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     spy_status status = spyi_vk_make_queries(gpu, &gpu->marks, SPYI_TIME_SLOTS, error);
     if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
@@ -2867,14 +2873,15 @@ SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *e
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                      bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
-    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, count, (VkBuffer)to->handle, offset,
-                                      sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, store->count, (VkBuffer)store->to->handle,
+                                      store->offset, sizeof(uint64_t),
+                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     return spyi_vk_recorded(gpu, true, error);
 }
 
@@ -2883,23 +2890,19 @@ SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_chunk *to, uint
 // Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a
 // batch goes to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
 
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) {
-    return ((spyi_vk_gpu *)(void *)base)->open;
-}
-
 // Our own batches up to `number` have finished. Behind the last one there are only an engine's recordings.
 static void spyi_vk_note_finished(spyi_vk_gpu *gpu, uint64_t number) {
-    if (number >= gpu->submitted) number = gpu->open - 1;
+    if (number >= gpu->submitted) number = gpu->base.open - 1;
     if (number > gpu->finished) gpu->finished = number;
 }
 
 SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     uint64_t value = 0;
-    if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
+    if (gpu->finished + 1 >= gpu->base.open || gpu->lost) return gpu->finished;
     if (gpu->finished >= gpu->submitted) {
         spyi_vk_note_finished(gpu, gpu->finished);
     } else if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
-               value < gpu->open) { // a lost device may report anything
+               value < gpu->base.open) { // a lost device may report anything
         spyi_vk_note_finished(gpu, value);
     }
     return gpu->finished;
@@ -2919,7 +2922,7 @@ SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint64_t finished =
-        gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+        gpu->lost ? gpu->base.open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
     if (gpu->base.held_from != 0 && finished >= gpu->base.held_from) finished = gpu->base.held_from - 1;
     return finished;
 }
@@ -2990,7 +2993,7 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
         SPYI_VK_ZERO(info);
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
         info.semaphore = gpu->timeline;
-        info.value = gpu->open;
+        info.value = gpu->base.open;
         if (gpu->vk.vkSignalSemaphore(gpu->device, &info) != VK_SUCCESS) gpu->lost = true;
     }
     spyi_text_free(&ignored);
@@ -3018,7 +3021,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     spyi_vk_semaphores *signals = &gpu->signals;
     spy_status status = SPY_OK;
     if (gpu->batch == NULL && signals->count == 0) { // an engine's signal needs a submission of its own
-        if (gpu->external_used) gpu->open++;
+        if (gpu->external_used) gpu->base.open++;
         gpu->external_used = false;
         return SPY_OK;
     }
@@ -3032,7 +3035,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     }
     if (status == SPY_OK) {
         signals->handles[signals->count] = gpu->timeline;
-        signals->values[signals->count] = gpu->open;
+        signals->values[signals->count] = gpu->base.open;
         signals->count++;
         status = spyi_vk_submit_batch(gpu, error);
     }
@@ -3041,12 +3044,12 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     signals->count = 0;
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
-    gpu->submitted = gpu->open;
+    gpu->submitted = gpu->base.open;
     gpu->external_used = false;
     gpu->timing = false;
     gpu->work = 0;
     gpu->work_bytes = 0;
-    gpu->open++;
+    gpu->base.open++;
     return status;
 }
 
@@ -3094,7 +3097,7 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
         if (status != SPY_OK) return status;
     }
     spyi_vk_note_finished(gpu, number);
-    if (gpu->finished + 1 == gpu->open)
+    if (gpu->finished + 1 == gpu->base.open)
         gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
     return SPY_OK;
 }
@@ -3105,7 +3108,7 @@ SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeou
         spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // what can be waited for
         return status == SPY_OK ? SPY_ERROR_NOT_READY : status;
     }
-    if (number >= gpu->open) {
+    if (number >= gpu->base.open) {
         spy_status status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
     }
@@ -3197,7 +3200,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
 
 // Nothing recorded, nothing in flight: mapped memory may be written directly.
 static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
-    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
+    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->base.open;
 }
 
 // Through a page, in order of work.
@@ -3232,7 +3235,7 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
     if (staging->used > 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
         gpu->upload_next = (gpu->upload_next + 1) % SPYI_VK_STAGING_COUNT;
         staging = &gpu->upload[gpu->upload_next];
-        if (staging->number >= gpu->open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (staging->number >= gpu->base.open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
         if (status == SPY_OK) status = spyi_vk_wait_own(gpu, staging->number, UINT64_MAX, error);
         if (status == SPY_OK) staging->used = 0;
     }
@@ -3265,7 +3268,7 @@ static spy_status spyi_vk_post(spyi_vk_gpu *gpu, spyi_copy_team *team, const cha
 static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                const spyi_vk_piece *piece, bool barrier, spyi_text *error) {
     spy_status status;
-    piece->staging->number = gpu->open;
+    piece->staging->number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, to->handle, offset, piece->staging->chunk.handle, piece->at,
                                  piece->size, barrier, error);
     // Large pieces start at once, so that the GPU transfers while the team copies the next one.
@@ -3304,9 +3307,13 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
     return status;
 }
 
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const spyi_chunk *to = upload->to;
+    const void *data = upload->data;
+    const uint64_t offset = upload->offset, size = upload->size;
+    const bool barrier = work->before.barrier;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.
@@ -3322,7 +3329,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
             {
-                spy_status status = spyi_vk_wait(base, gpu->open, UINT64_MAX, error);
+                spy_status status = spyi_vk_wait(base, gpu->base.open, UINT64_MAX, error);
                 if (status != SPY_OK) return status;
             }
         }
@@ -3419,9 +3426,9 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
     uint64_t number;
     spy_status status = spyi_vk_fit_staging(gpu, staging, SPYI_VK_MEMORY_READBACK, size, error);
     if (status != SPY_OK) return status;
-    number = gpu->open;
+    number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, staging->chunk.handle, 0, from->handle, offset, size, true, error);
-    if (status == SPY_OK && gpu->open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    if (status == SPY_OK && gpu->base.open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     if (status == SPY_OK) status = spyi_vk_wait_own(gpu, number, UINT64_MAX, error);
     if (status == SPY_OK) memcpy(data, staging->chunk.mapped, (size_t)size);
     return status;
@@ -3430,7 +3437,7 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
 SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
                                     uint64_t size, uint64_t after, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
+    bool latest = after >= gpu->base.open || (after + 1 == gpu->base.open && gpu->batch == NULL);
     spy_status status;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
@@ -3442,10 +3449,10 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     if (latest && size <= SPYI_VK_STAGING_SIZE / 64 && gpu->external == VK_NULL_HANDLE) {
         return spyi_vk_download_small(gpu, data, from, offset, size, error);
     }
-    if (after >= gpu->open) {
+    if (after >= gpu->base.open) {
         status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
-        if (after >= gpu->open) after = gpu->open - 1; // there was no work
+        if (after >= gpu->base.open) after = gpu->base.open - 1; // there was no work
     }
     return spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
 }
@@ -3515,7 +3522,7 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     }
     if (gpu->recording_tag == 0) gpu->recording_tag = spyi_vk_make_tag(gpu);
     recording->serial = ++gpu->recording_serial;
-    recording->first = gpu->open;
+    recording->first = gpu->base.open;
     if (gpu->last_recording != NULL) gpu->last_recording->next = recording;
     else gpu->first_recording = recording;
     gpu->last_recording = recording;
@@ -3546,7 +3553,7 @@ SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
         return SPY_ERROR_INVALID_ARGUMENT;
     }
     spyi_vk_recording_barrier(gpu);
-    gpu->last_recording->last = gpu->open++;
+    gpu->last_recording->last = gpu->base.open++;
     gpu->external = VK_NULL_HANDLE;
     gpu->external_used = false;
     gpu->commands = VK_NULL_HANDLE;
@@ -3792,7 +3799,7 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 
 // The Vulkan backend's table.
 
-// In the order of struct spyi_backend.
+// In the order of struct spyi_backend; work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
     "vulkan",
@@ -3804,21 +3811,22 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_compile_as_is,
     spyi_vk_load,
     spyi_vk_destroy_kernel,
-    spyi_vk_dispatch,
-    spyi_vk_copy,
-    spyi_vk_fill,
-    spyi_vk_upload,
+    {
+        spyi_vk_dispatch,
+        spyi_vk_copy,
+        spyi_vk_fill,
+        spyi_vk_upload,
+        spyi_vk_label,
+        spyi_vk_time_mark,
+        spyi_vk_time_store,
+    },
     spyi_vk_download,
     spyi_vk_time_begin,
     spyi_vk_time_end,
     spyi_vk_time_elapsed,
-    spyi_vk_open_submit,
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    spyi_vk_label,
-    spyi_vk_time_mark,
-    spyi_vk_time_store,
     NULL, // no graphs: command buffers are recorded anew
     NULL,
     NULL,

@@ -6,12 +6,16 @@
 #ifndef SPYI_BACKEND_H
 #define SPYI_BACKEND_H
 
-#include "base/base.h"
+#include "backend/interface.h"
 
 typedef struct spyi_gpu
     spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
-typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
+typedef struct spyi_kernel spyi_kernel; // a compiled kernel, which begins with spyi_kernel_base
 typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
+
+typedef struct spyi_work spyi_work; // work.h
+typedef spy_status (*spyi_record_func)(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+#define SPYI_WORK_ROOM 24 // kinds of work that a backend's table has room for
 
 // What kernels are compiled to. What differs between them is in target.h.
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
@@ -49,30 +53,19 @@ typedef struct spyi_chunk {
     void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
-// A buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment, of typed buffers of
-// limits.texel_alignment.
+// What a binding is.
+typedef enum spyi_binding_kind {
+    SPYI_BINDING_BUFFER // a range of a chunk; views of textures, samplers and acceleration structures will be others
+} spyi_binding_kind;
+
+// An argument of a parameter, or of one element of an array. Of buffers, offset is a multiple of limits.binding_alignment,
+// of typed ones of limits.texel_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
     uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
+    uint64_t kind;  // spyi_binding_kind
 } spyi_binding;
-
-// What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
-// binding each: the array's number is its first element's.
-typedef enum spyi_slot_kind {
-    SPYI_SLOT_BUFFER,
-    SPYI_SLOT_TEXELS,   // Buffer<T>
-    SPYI_SLOT_RW_TEXELS // RWBuffer<T>
-} spyi_slot_kind;
-
-typedef struct spyi_slot {
-    uint8_t kind;    // spyi_slot_kind
-    uint8_t count;   // elements from here on; 1: no array; 0: one of the array that began before
-    uint8_t scalar;  // of a texel: spy_dtype
-    uint8_t columns; // of a texel: 1 to 4
-} spyi_slot;
-
-#define SPYI_MOST_SLOTS 64
 
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
@@ -81,16 +74,7 @@ typedef struct spyi_uniform {
     uint32_t size;
 } spyi_uniform;
 
-// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
-typedef struct spyi_uniform_place {
-    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
-    uint32_t offset; // bytes
-} spyi_uniform_place;
-
-#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
-
-// A kernel: its code, and what a device must know to run it.
+// A kernel: its code, and what a device must know to run it. compile and load take the same but for the code.
 typedef struct spyi_kernel_desc {
     const char *label; // debug name
     // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
@@ -98,36 +82,10 @@ typedef struct spyi_kernel_desc {
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
-    uint32_t group[3];
-    uint32_t block_size; // bytes of the parameter block; 0: none
-    bool
-        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
-    const spyi_slot *slots; // what each of them is; NULL: structured buffers
-    uint32_t uniform_count; // uniform buffers, at the bindings after those
-    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
-    // buffers, and these are found through addresses.
-    const uint32_t *params; // where in the block each parameter of the entry point begins
-    uint32_t param_count;
-    const spyi_uniform_place *uniform_places; // of each uniform buffer
+    spyi_interface interface;
 } spyi_kernel_desc;
 
-typedef struct spyi_dispatch {
-    spyi_kernel *kernel;
-    const void *block;            // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings; // binding_count of the kernel
-    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
-    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset; // where in the chunk: a multiple of 4
-    bool barrier;             // this work must see all earlier work finished
-} spyi_dispatch;
-
-// Names for debug tools: of the work between push and pop, or of a point.
-typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
-
-#define SPYI_TIME_SLOTS 1024u // for time_mark
+#define SPYI_TIME_SLOTS 1024u // for timestamps
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
@@ -158,6 +116,7 @@ typedef struct spyi_gpu_base {
     spyi_limits limits;
     const char *compiler; // path of the library that compile is to use, if the user has named one; else NULL
     spyi_gpu_stats stats;
+    uint64_t open; // number of the batch that is being recorded, from 1
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
@@ -165,6 +124,10 @@ typedef struct spyi_gpu_base {
     // Batches from this number on may stand in recordings that the engine has not reported as executed. 0: there is no such recording.
     uint64_t held_from;
 } spyi_gpu_base;
+
+static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
+    return ((const spyi_gpu_base *)(const void *)gpu)->open;
+}
 
 struct spyi_backend {
     const char *name; // "vulkan"
@@ -186,17 +149,10 @@ struct spyi_backend {
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
-    // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
-    // number is open_submit(); all work with numbers up to n has finished once finished_submit() >= n.
-    spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
-                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
-                       bool barrier, spyi_text *error);
-    // Host to device in order of work; `data` may change after the return.
-    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                         uint64_t size, bool barrier, spyi_text *error);
+    // Work (work.h), executed in the order of its recording as far as its barriers ask for it. Each piece is part of the open
+    // batch, whose number is spyi_gpu_base.open; all work with numbers up to n has finished once finished_submit() >= n. By
+    // spyi_work_number; NULL: not supported. Call spyi_record().
+    spyi_record_func record[SPYI_WORK_ROOM];
     // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
@@ -205,31 +161,21 @@ struct spyi_backend {
     spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
-    uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
-    uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
+    uint64_t (*finished_submit)(spyi_gpu *gpu);            // cheap; never waits
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
     // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
     // with that number is in somebody else's command buffer and has not been reported.
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
-    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
-    spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
-    // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
-    // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
-    // units of limits.info.timestamp_period_ns.
-    spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                             bool barrier, spyi_text *error);
-
-    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
-    // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
-    // about that graph's own work. graph_end with `graph` NULL drops it.
+    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end what is recorded
+    // becomes part of a graph and does not run: dispatches that are not indirect, copies, fills, timestamps and their
+    // stores. Barriers are about that graph's own work. graph_end with `graph` NULL drops it.
     spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
     // sizes, and all else, stay.
-    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                               const spyi_dispatch *dispatch, spyi_text *error);
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
+                               spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
 };

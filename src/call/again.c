@@ -21,12 +21,7 @@ static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item
 }
 
 static void spyi_again_use(const spyi_launch_leaf *at, const spyi_again_item *a, spyi_use *use) {
-    use->storage = at->storage;
-    use->begin = at->begin;
-    use->end = at->end;
-    use->reads = a->in;
-    use->writes = a->out;
-    use->counts = false;
+    *use = spyi_use_of(&at->storage->resource, at->begin, at->end, a->how);
 }
 
 static bool spyi_again_number(const spyi_leaf *leaf, const spyi_again_item *a, const spy_arg *arg) {
@@ -81,9 +76,9 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
 // An output in the same memory as something else must be looked at closely.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (!uses[i].writes) continue;
+        if (!(uses[i].how & SPYI_USE_WRITES)) continue;
         for (uint32_t j = 0; j < count; j++)
-            if (j != i && uses[j].storage == uses[i].storage && uses[j].begin < uses[i].end &&
+            if (j != i && uses[j].resource == uses[i].resource && uses[j].begin < uses[i].end &&
                 uses[i].begin < uses[j].end)
                 return false;
     }
@@ -108,17 +103,19 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_variant
                                              const uint8_t *block, const uint32_t *groups,
                                              const spyi_use *uses, uint32_t use_count, spyi_text *error) {
     spy_device *device = plan->function->object.device;
-    spyi_dispatch dispatch;
+    spyi_before before = spyi_take_uses(device, uses, use_count, false);
+    plan->last_submit = device->last_submit;
+    spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
+    dispatch.work.before = before;
     dispatch.kernel = variant->kernel;
     dispatch.block = block;
     dispatch.bindings = NULL;
     dispatch.uniforms = NULL;
     memcpy(dispatch.groups, groups, sizeof dispatch.groups);
-    dispatch.indirect = dispatch.indirect_offset = 0;
-    plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, false);
-    spy_status status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
+    dispatch.indirect = 0;
+    spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
+    spyi_barrier_done(device, before.barrier, status);
     return status;
 }
 
@@ -133,14 +130,9 @@ static spy_status spyi_again_step_run(spyi_plan *plan, const spyi_again_step *st
         const spyi_again_item *a = &again->items[i];
         if (step->leaves >> a->leaf & 1) spyi_again_use(&launch->leaves[a->leaf], a, &uses[count++]);
     }
-    if (step->sums_bytes) {
-        uses[count].storage = sums;
-        uses[count].begin = 0;
-        uses[count].end = step->sums_bytes;
-        uses[count].reads = step->finishes;
-        uses[count].writes = !step->finishes;
-        uses[count++].counts = false;
-    }
+    if (step->sums_bytes)
+        uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
+                                    step->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
     for (uint32_t i = step->sum; i < step->sum_end; i++) {
         uint64_t address = sums->chunk.address + sums->offset + again->sums[i].at;
         memcpy(step->block + again->sums[i].offset, &address, 8);

@@ -11,7 +11,7 @@ typedef struct spyi_again_item {
     uint8_t kind, direction, dtype, rank;
     uint8_t op;        // spyi_again_op
     uint8_t gradients; // of a tensor: spyi_gradients_of() it; 0: the call does not look at them
-    bool in, out;      // what the call does with its memory
+    uint8_t how;       // what the call does with its memory: SPYI_USE_...
     uint16_t leaf;     // of the plan
     uint32_t place_count;
     uint8_t **places;  // in the blocks of the dispatches: where its value or address stands

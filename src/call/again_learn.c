@@ -52,8 +52,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
     a->rank = v->rank;
     a->op = op;
-    a->in = l->in;
-    a->out = l->out;
+    a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
     a->of = (uint8_t)owner;
     a->which = which;

@@ -13,9 +13,9 @@ typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
                              spyi_text *error); // an error: nothing more can be recorded
     spy_status (*begin_call)(spyi_sink *sink, spyi_text *error);
-    spy_status (*append_dispatch)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
-                                  const spyi_dispatch *dispatch, const spyi_use *uses, uint32_t use_count,
-                                  bool untracked, spyi_text *error);
+    spy_status (*append_work)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                              const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
+                              spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
 } spyi_sink_table;
 

@@ -30,6 +30,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        bindings[i].kind = SPYI_BINDING_BUFFER;
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
@@ -38,6 +39,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
     if (status != SPY_OK) return status;
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
@@ -52,16 +54,14 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     use_count = spyi_collect_uses(s, variant, uses, &untracked);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
-        return s->sink->table->append_dispatch(s->sink, s->plan, variant, &dispatch, uses, use_count,
-                                               untracked, error);
+        return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
+                                           untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    s->plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
-    status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_uses_done(device, dispatch.barrier, untracked, status);
+    status = spyi_record_with(device, &dispatch.work, uses, use_count, untracked, error);
+    s->plan->last_submit = device->last_submit;
     return status;
 }
 
@@ -122,7 +122,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
-    if (s.launch->sums_storage) s.launch->sums_storage->references = 1; // a list may keep it
+    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may keep it
     if (status == SPY_OK && variant && variant->key.bindings &&
         !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
@@ -137,8 +137,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         }
         if (!sink) device->stats.calls++;
     }
-    if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
-        spyi_pool_give(device, s.launch->sums_storage);
+    if (s.launch->sums_storage) spyi_resource_release(device, &s.launch->sums_storage->resource);
     s.launch->sums_storage = NULL;
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)

@@ -13,21 +13,13 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         bool whole = spyi_leaf_is_whole(leaf);
         if (!(leaf->traits & SPYI_TRAIT_TRACKED) && !whole) continue;
         if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
-        spyi_use *use = &uses[count++];
-        use->storage = at->storage;
-        use->begin = at->begin;
-        use->end = at->end;
-        use->reads = whole ? leaf->reads : leaf->in;
-        use->writes = whole ? leaf->writes : leaf->out;
-        use->counts = false;
+        uses[count++] =
+            spyi_use_of(&at->storage->resource, at->begin, at->end,
+                        spyi_how(whole ? leaf->reads : leaf->in, whole ? leaf->writes : leaf->out));
     }
     if (s->launch->leaves_sums) {
-        spyi_use *use = &uses[count++];
-        memset(use, 0, sizeof *use);
-        use->storage = s->launch->sums_storage;
-        use->end = s->launch->sums_bytes;
-        use->reads = s->launch->finishes;
-        use->writes = !s->launch->finishes;
+        uses[count++] = spyi_use_of(&s->launch->sums_storage->resource, 0, s->launch->sums_bytes,
+                                    s->launch->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
     }
     const spyi_feeds *feeds = &variant->feeds;
     *untracked = *untracked || feeds->untracked;
@@ -35,22 +27,13 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         const spyi_leaf *leaf = &feeds->items[i].leaf;
         const spy_tensor *t = s->values->items[leaf->value].tensor;
         if (!t) continue;
-        spyi_use *use = &uses[count++];
-        use->storage = t->storage;
-        use->begin = t->begin_bytes;
-        use->end = t->end_bytes;
-        use->reads = leaf->reads;
-        use->writes = leaf->writes;
-        use->counts = false;
+        uses[count++] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes,
+                                    spyi_how(leaf->reads, leaf->writes));
     }
     const spyi_threads *threads = s->values->threads;
     if (threads && threads->counts) {
-        spyi_use *use = &uses[count++];
-        memset(use, 0, sizeof *use);
-        use->storage = threads->counts->storage;
-        use->begin = threads->counts_at;
-        use->end = use->begin + 12;
-        use->reads = use->counts = true;
+        uses[count++] = spyi_use_of(&threads->counts->storage->resource, threads->counts_at,
+                                    threads->counts_at + 12, SPYI_USE_READS | SPYI_USE_COUNTS);
     }
     return count;
 }

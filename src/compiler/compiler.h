@@ -29,7 +29,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
-    bool print; // slangpy_print's print() records; else it is empty
+    bool print;             // slangpy_print's print() records; else it is empty
     uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
     spy_file_hook files;
 } spyi_compiler_desc;
@@ -123,7 +123,8 @@ typedef struct spyi_signature {
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
-    bool takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
+    bool
+        takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
@@ -212,11 +213,12 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count;           // buffers; the entry point's come first, in its order, used or not
-    spyi_slot slots[SPYI_MOST_SLOTS]; // of these
+    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    spyi_parameter parameters[SPYI_MOST_PARAMETERS]; // what they are, arrays as one
+    uint32_t parameter_count;
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
-    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS];              // bytes
+    spyi_parameter_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);

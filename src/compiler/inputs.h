@@ -12,7 +12,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
-    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_uniform_place has it
+    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_parameter_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;

@@ -282,16 +282,27 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
     return true;
 }
 
-// What stands behind a binding, once numbered.
-static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id, const spyi_sl_binding *b) {
+// One more parameter, with its first binding's new number.
+static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint32_t number, uint32_t id,
+                                    const spyi_sl_binding *b) {
     const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
-    memset(slot, 0, sizeof *slot);
-    slot->count = (uint8_t)b->count;
+    spyi_parameter *p = &inputs->parameters[inputs->parameter_count++];
+    memset(p, 0, sizeof *p);
+    p->kind = SPYI_PARAMETER_BUFFER;
+    p->stages = SPYI_STAGE_COMPUTE;
+    p->count = (uint16_t)b->count;
+    p->number = number;
     if (!b->texel) return;
-    slot->kind =
-        image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
-    slot->scalar = (uint8_t)b->texel->scalar;
-    slot->columns = (uint8_t)b->texel->columns;
+    p->kind = image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_PARAMETER_RW_TEXELS
+                                                                       : SPYI_PARAMETER_TEXELS;
+    p->scalar = (uint8_t)b->texel->scalar;
+    p->columns = (uint8_t)b->texel->columns;
+}
+
+static const spyi_parameter *spyi_code_parameter(const spyi_inputs *inputs, uint32_t number) {
+    const spyi_parameter *p = inputs->parameters, *end = p + inputs->parameter_count;
+    while (p < end && (number < p->number || number - p->number >= p->count)) p++;
+    return p < end ? p : NULL;
 }
 
 // Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
@@ -308,17 +319,16 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 
 // Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
-    bool kinds[3] = { false, false, false };
+    bool kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
         if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
         uint32_t number = spyi_code_at(s, i.w[3])->number;
-        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS &&
-            !spyi_code_is_constant(s, i.w[4], 8))
-            kinds[inputs->slots[number].kind] = true;
+        const spyi_parameter *p = spyi_code_parameter(inputs, number);
+        if (p && !spyi_code_is_constant(s, i.w[4], 8)) kinds[p->kind] = true;
     }
-    if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
-    if (kinds[SPYI_SLOT_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
-    if (kinds[SPYI_SLOT_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
 }
 
 // >>numbers
@@ -343,7 +353,8 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts its own, whether they are used or not
             p->slot = (int32_t)inputs->binding_count++;
-            if (p->slot < SPYI_MOST_SLOTS) spyi_code_fill_slot(s, &inputs->slots[p->slot], id, &bindings[i]);
+            if (bindings[i].count && inputs->parameter_count < SPYI_MOST_PARAMETERS)
+                spyi_code_add_parameter(s, inputs, (uint32_t)p->slot, id, &bindings[i]);
             if (id && bindings[i].count) spyi_code_set_number(s, id, (uint32_t)p->slot);
         }
     }

@@ -1,7 +1,7 @@
 // The CUDA backend's table.
 #include "cuda/internal.h"
 
-// In the order of struct spyi_backend.
+// In the order of struct spyi_backend; work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_cuda_table = {
     "cuda",
@@ -13,21 +13,22 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_compile,
     spyi_cuda_load,
     spyi_cuda_destroy_kernel,
-    spyi_cuda_dispatch,
-    spyi_cuda_copy,
-    spyi_cuda_fill,
-    spyi_cuda_upload,
+    {
+        spyi_cuda_dispatch,
+        spyi_cuda_copy,
+        spyi_cuda_fill,
+        spyi_cuda_upload,
+        spyi_cuda_label,
+        spyi_cuda_time_mark,
+        spyi_cuda_time_store,
+    },
     spyi_cuda_download,
     spyi_cuda_time_begin,
     spyi_cuda_time_end,
     spyi_cuda_time_elapsed,
-    spyi_cuda_open_submit,
     spyi_cuda_finished_submit,
     spyi_cuda_submit,
     spyi_cuda_wait,
-    spyi_cuda_label,
-    spyi_cuda_time_mark,
-    spyi_cuda_time_store,
     spyi_cuda_graph_begin,
     spyi_cuda_graph_end,
     spyi_cuda_graph_change,

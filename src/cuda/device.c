@@ -144,7 +144,7 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
     if (spyi_cuda_is_fatal(result)) {
         if (!gpu->lost)
             spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
-                          (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->open);
+                          (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->base.open);
         if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
         // Contexts made before or after, by cuCtxCreate or a reset of the primary one, give the same error (580.159, H200).
         spyi_text_add(error, ", and so is CUDA for the rest of this process");
@@ -226,7 +226,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
         gpu->base.compiler = gpu->nvrtc_path;
     }
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
+    const char *blocking =
+        getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
     gpu->plain_launches =
         (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;
@@ -253,7 +254,7 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
     }
     gpu->base.backend = spy_cuda_backend();
     gpu->base.ctx = ctx;
-    gpu->open = 1;
+    gpu->base.open = 1;
     status = spyi_cuda_setup(gpu, desc, error);
     if (status != SPY_OK) {
         spyi_cuda_destroy((spyi_gpu *)(void *)gpu);

@@ -193,7 +193,7 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
     spyi_cu_kernel_params params;
     spyi_cuda_own own;
     char *unused;
-    spy_status status = spyi_cuda_graph_room(gpu, dispatch->barrier, error);
+    spy_status status = spyi_cuda_graph_room(gpu, dispatch->work.before.barrier, error);
     if (status != SPY_OK) return status;
     if (!spyi_cuda_graph_grow(gpu, &nodes, &graph->capacity, graph->count, sizeof *graph->nodes)) {
         spyi_text_add(error, "no host memory for a graph");
@@ -219,9 +219,10 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
 }
 
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, uint32_t index,
-                                          const spyi_dispatch *dispatch, spyi_text *error) {
+                                          const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_graph *graph = spyi_cuda_graph_cast(handle);
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     const spyi_cuda_node *node = &graph->nodes[index];
     void *values[SPYI_CUDA_MOST_PARAMS];
     spyi_cu_pointer address = 0;
@@ -247,7 +248,7 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
 
 // In-flight launches go on without the driver's objects; the memory that they read goes back with the open batch.
 static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
-    spyi_cuda_page **end = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spyi_cuda_page **end = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
     if (graph->graph != NULL) (void)gpu->cu.GraphDestroy(graph->graph);
     while (*end != NULL) end = &(*end)->next;

@@ -7,6 +7,7 @@
 
 #include "api/cuda.h"
 #include "backend/target.h"
+#include "backend/work.h"
 #include "cuda/driver_api.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -116,15 +117,15 @@ typedef struct spyi_cuda_repeat {
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {
+    spyi_kernel_base base; // first
     spyi_cu_module module;
     spyi_cu_function function;
     spyi_cu_pointer globals; // of the module's global parameters; 0: none
     size_t globals_size;
     uint32_t group[3];
-    uint32_t block_size;
     uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets in the block
-    uint32_t uniform_count;
-    spyi_uniform_place *places; // of each
+    spyi_parameter_place *places;                        // of each uniform buffer
+    uint32_t shared_bytes;
     bool block_by_address;
     bool repeats; // may be launched by its graph
     spyi_cuda_repeat repeat;
@@ -152,8 +153,7 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_stream stream, own_stream;
     spyi_cu_stream lane; // downloads that wait for less than all
 
-    // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
-    uint64_t open;
+    // base.open is the number of the batch that is being begun, so base.open - 1 is the last one that has an event.
     uint64_t finished;   // as last seen
     uint64_t ordered;    // the last one that waited for another's stream
     spyi_cu_event order; // between streams; recorded anew each time
@@ -227,7 +227,6 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
 // The device's stream waits for what `stream` has so far, and the other way round.
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
-SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
@@ -237,10 +236,9 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                        bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>memory.c
 SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
@@ -261,10 +259,10 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
 SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
-SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 // Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
 static inline bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
-    return kernel->uniform_count == 0 && !kernel->block_by_address;
+    return kernel->base.uniform_count == 0 && !kernel->block_by_address;
 }
 // Bytes of device memory that a dispatch's parameters take beyond the launch itself.
 SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch);
@@ -291,7 +289,7 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
-                                          const spyi_dispatch *dispatch, spyi_text *error);
+                                          const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
 // Parts of the graph that is being made.
@@ -306,13 +304,9 @@ SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function fun
                                         spyi_text *error);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                  spyi_text *error);
-SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                  uint32_t pattern, bool barrier, spyi_text *error);
-SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                    uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                       uint64_t size, uint64_t after, spyi_text *error);
 // Device memory of at most SPYI_CUDA_SMALL_UPLOAD bytes, in the order of `stream`; waits.

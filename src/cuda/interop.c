@@ -143,7 +143,9 @@ static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t
     }
     if (gpu->cu.PointerGetAttribute(&start, SPYI_CU_POINTER_RANGE_START, address) != SPYI_CU_OK ||
         gpu->cu.PointerGetAttribute(&size, SPYI_CU_POINTER_RANGE_SIZE, address) != SPYI_CU_OK || start == 0) {
-        start = address & ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
+        start =
+            address &
+            ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
         size = (size_t)(address - start + size_bytes);
     }
     if (size_bytes > start + size - address) {

@@ -5,15 +5,17 @@
 
 static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi_kernel_desc *desc,
                                          spyi_text *error) {
-    if (!desc->block_by_address && desc->block_size > profile->max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      profile->max_block_bytes);
+    const spyi_interface *interface = &desc->interface;
+    const spyi_kernel_base has = spyi_interface_counts(interface);
+    if (!interface->block_by_address && interface->block_size > profile->max_block_bytes) {
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
+                      interface->block_size, profile->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->param_count > SPYI_CUDA_MOST_PARAMS || desc->uniform_count > profile->max_uniforms) {
+    if (has.value_count > SPYI_CUDA_MOST_PARAMS || has.uniform_count > profile->max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u parameters and %u uniform buffers, at most %u and %u are possible",
-                      desc->param_count, desc->uniform_count, SPYI_CUDA_MOST_PARAMS, profile->max_uniforms);
+                      has.value_count, has.uniform_count, SPYI_CUDA_MOST_PARAMS, profile->max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
@@ -60,14 +62,14 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
     if (result == SPYI_CU_OK)
         result = gpu->cu.FuncGetAttribute(&registers, SPYI_CU_FUNC_REGISTERS, kernel->function);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetFunction", error);
-    if (desc->group_size > (uint32_t)most) {
+    if (spyi_interface_threads(&desc->interface) > (uint32_t)most) {
         spyi_text_add(error,
                       "kernel '%s' takes %d registers a thread, so its groups can have %d threads, not %u",
-                      kernel->label, registers, most, desc->group_size);
+                      kernel->label, registers, most, spyi_interface_threads(&desc->interface));
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (i = 0; i < desc->uniform_count; i++) {
-        if (desc->uniform_places[i].holder != SPYI_HOLDER_NONE) continue;
+    for (i = 0; i < kernel->base.uniform_count; i++) {
+        if (kernel->places[i].holder != SPYI_HOLDER_NONE) continue;
         result = gpu->cu.ModuleGetGlobal(&kernel->globals, &kernel->globals_size, kernel->module,
                                          "SLANG_globalParams");
         if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetGlobal", error);
@@ -78,29 +80,35 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
 static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat_free(gpu, kernel);
     if (kernel->module != NULL) (void)gpu->cu.ModuleUnload(kernel->module);
-    spyi_free(gpu->base.ctx, kernel->places, kernel->uniform_count * sizeof *kernel->places);
+    spyi_free(gpu->base.ctx, kernel->places, kernel->base.uniform_count * sizeof *kernel->places);
     spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
 }
 
 static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc) {
     spyi_cuda_kernel *kernel = (spyi_cuda_kernel *)spyi_allocate(gpu->base.ctx, sizeof *kernel);
     if (kernel == NULL) return NULL;
-    kernel->block_size = desc->block_size;
-    kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
-    kernel->param_count = kernel->block_by_address ? 1 : desc->param_count;
-    if (desc->param_count > 0) memcpy(kernel->params, desc->params, desc->param_count * sizeof *desc->params);
-    memcpy(kernel->group, desc->group, sizeof kernel->group);
+    const spyi_interface *interface = &desc->interface;
+    uint32_t i, values = 0, uniforms = 0;
+    kernel->base = spyi_interface_counts(interface);
+    kernel->block_by_address = interface->block_by_address && interface->block_size > 0;
+    kernel->param_count = kernel->block_by_address ? 1 : kernel->base.value_count;
+    kernel->shared_bytes = interface->shared_bytes;
+    memcpy(kernel->group, interface->group, sizeof kernel->group);
     (void)snprintf(kernel->label, sizeof kernel->label, "%s",
                    desc->label != NULL ? desc->label : desc->entry);
-    if (desc->uniform_count == 0) return kernel;
-    kernel->places =
-        (spyi_uniform_place *)spyi_allocate(gpu->base.ctx, desc->uniform_count * sizeof *kernel->places);
-    if (kernel->places == NULL) {
-        spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
-        return NULL;
+    if (kernel->base.uniform_count > 0) {
+        kernel->places = (spyi_parameter_place *)spyi_allocate(gpu->base.ctx, kernel->base.uniform_count *
+                                                                                  sizeof *kernel->places);
+        if (kernel->places == NULL) {
+            spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+            return NULL;
+        }
     }
-    kernel->uniform_count = desc->uniform_count;
-    memcpy(kernel->places, desc->uniform_places, desc->uniform_count * sizeof *kernel->places);
+    for (i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        if (p->kind == SPYI_PARAMETER_VALUES) kernel->params[values++] = p->place.offset;
+        if (p->kind == SPYI_PARAMETER_UNIFORM) kernel->places[uniforms++] = p->place;
+    }
     return kernel;
 }
 
@@ -170,8 +178,8 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
     spyi_cu_pointer device[SPYI_CUDA_MOST_PARAMS];
     spy_status status = SPY_OK;
     uint32_t i;
-    for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
-        const spyi_uniform_place *place = &kernel->places[i];
+    for (i = 0; i < kernel->base.uniform_count && status == SPY_OK; i++) {
+        const spyi_parameter_place *place = &kernel->places[i];
         if (uniforms[i].size == 0) continue; // the kernel has no use for it
         status = spyi_cuda_take_place(gpu, own, uniforms[i].size, &host[i], &device[i], error);
         if (status != SPY_OK) return status;
@@ -186,7 +194,7 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
                    &device[i], sizeof device[i]);
         }
     }
-    for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
+    for (i = 0; i < kernel->base.uniform_count && status == SPY_OK; i++) {
         size_t size = uniforms[i].size;
         if (size == 0) continue;
         if (kernel->places[i].holder == SPYI_HOLDER_NONE) {
@@ -205,13 +213,13 @@ static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
     char *copy;
     spy_status status;
     // The copy lies in a page whether the kernel reads it there or the driver does in the launch.
-    status = spyi_cuda_take_place(gpu, own, kernel->block_size + 8u, &copy, address, error);
+    status = spyi_cuda_take_place(gpu, own, kernel->base.block_size + 8u, &copy, address, error);
     if (status != SPY_OK) return status;
-    if (kernel->block_size > 0) memcpy(copy, dispatch->block, kernel->block_size);
-    if (kernel->uniform_count > 0)
+    if (kernel->base.block_size > 0) memcpy(copy, dispatch->block, kernel->base.block_size);
+    if (kernel->base.uniform_count > 0)
         status = spyi_cuda_put_uniforms(gpu, kernel, dispatch->uniforms, own, copy, error);
     if (status == SPY_OK && kernel->block_by_address)
-        status = spyi_cuda_put(gpu, *address, copy, kernel->block_size, error);
+        status = spyi_cuda_put(gpu, *address, copy, kernel->base.block_size, error);
     *block = kernel->block_by_address ? (const char *)address : copy;
     return status;
 }
@@ -220,8 +228,8 @@ SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi
     size_t size;
     uint32_t i;
     if (spyi_cuda_is_plain(kernel)) return 0;
-    size = spyi_align(kernel->block_size + 8u, 256);
-    for (i = 0; i < kernel->uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 256);
+    size = spyi_align(kernel->base.block_size + 8u, 256);
+    for (i = 0; i < kernel->base.uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 256);
     return size;
 }
 
@@ -247,6 +255,7 @@ SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kern
     params.function = kernel->function;
     memcpy(params.grid, groups, sizeof params.grid);
     memcpy(params.block, kernel->group, sizeof params.block);
+    params.shared = kernel->shared_bytes;
     params.params = values;
     return params;
 }
@@ -254,7 +263,7 @@ SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kern
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     uint32_t slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
     memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
-    gpu->recent_batch[slot] = gpu->open;
+    gpu->recent_batch[slot] = gpu->base.open;
     gpu->base.stats.dispatches++;
 }
 
@@ -282,7 +291,8 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
             kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block, params, &result);
         if (!repeated)
             result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
-                                          kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
+                                          kernel->group[1], kernel->group[2], kernel->shared_bytes,
+                                          gpu->stream, params, NULL);
         if (!SPYI_LIKELY(result == SPYI_CU_OK)) {
             status = spyi_cuda_fail(gpu, result, repeated ? "cuGraphLaunch" : "cuLaunchKernel", error);
             spyi_text_add(error, " for kernel '%s', %u x %u x %u groups of %u x %u x %u threads",
@@ -295,8 +305,9 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     return spyi_cuda_worked(gpu, error);
 }
 
-SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_launch(gpu, (spyi_cuda_kernel *)(void *)dispatch->kernel, dispatch, error);
     spyi_cuda_leave(gpu, pushed);

@@ -118,7 +118,7 @@ SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list
 
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error) {
-    spyi_cuda_page **list = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spyi_cuda_page **list = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     spy_status status = spyi_cuda_take_from(gpu, list, size, host, device, error);
     if (status == SPY_OK) gpu->work_bytes += spyi_align(size, 256);
     return status;

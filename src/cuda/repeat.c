@@ -17,15 +17,16 @@
 // device memory, so only kernels that come back have one, and not all of them.
 #include "cuda/internal.h"
 
-#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060 // graphs in a line are launched in constant time from CUDA 12.6 on
-#define SPYI_CUDA_REPEAT_AFTER 16u           // launches of a kernel before it gets a graph
-#define SPYI_CUDA_REPEAT_OLD 4096u           // launches of others after which a kernel's graph may go to another
+#define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
+    12060                          // graphs in a line are launched in constant time from CUDA 12.6 on
+#define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
+#define SPYI_CUDA_REPEAT_OLD 4096u // launches of others after which a kernel's graph may go to another
 
 // >>which kernels
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
-           spyi_cuda_is_plain(kernel) && kernel->block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
 }
 
 // A place among the kernels that have one: a free one, or that of a kernel that has not been launched for long. NULL: none.
@@ -44,7 +45,7 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return; // and has no place
+    if (repeat->graph == NULL) return;                                      // and has no place
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight go on
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
@@ -57,7 +58,7 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 // What exec holds from now on.
 static void spyi_cuda_repeat_note(spyi_cuda_kernel *kernel, const uint32_t groups[3], const void *block) {
     memcpy(kernel->repeat.groups, groups, sizeof kernel->repeat.groups);
-    if (kernel->block_size > 0) memcpy(kernel->repeat.block, block, kernel->block_size);
+    if (kernel->base.block_size > 0) memcpy(kernel->repeat.block, block, kernel->base.block_size);
 }
 
 // Without one the kernel is launched as before, and asks again later.
@@ -97,7 +98,7 @@ SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kerne
     if (spyi_cuda_is_captured(gpu)) return false;
     if (repeat->exec == NULL && !spyi_cuda_repeat_make(gpu, kernel, groups, block, params)) return false;
     if (memcmp(repeat->groups, groups, sizeof repeat->groups) != 0 ||
-        (kernel->block_size > 0 && memcmp(repeat->block, block, kernel->block_size) != 0)) {
+        (kernel->base.block_size > 0 && memcmp(repeat->block, block, kernel->base.block_size) != 0)) {
         spyi_cu_kernel_params node = spyi_cuda_node_params(kernel, groups, params);
         *result = gpu->cu.GraphExecKernelNodeSetParams(repeat->exec, repeat->node, &node);
         if (*result != SPYI_CU_OK) {

@@ -13,12 +13,12 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
     for (i = 0; i < SPYI_CUDA_BATCHES; i++) // the open batch has its slot, but not its number yet
-        if (gpu->batches[i].number <= gpu->finished && i != gpu->open % SPYI_CUDA_BATCHES)
+        if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }
 
 static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
-    while (gpu->finished + 1 < gpu->open && !gpu->lost) {
+    while (gpu->finished + 1 < gpu->base.open && !gpu->lost) {
         spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
         if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // a fault is found by whoever waits
         gpu->finished++;
@@ -37,10 +37,10 @@ static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi
 
 // The open batch is over; the slot of the next one is made free.
 static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
-    spyi_cuda_batch *next = &gpu->batches[(gpu->open + 1) % SPYI_CUDA_BATCHES];
+    spyi_cuda_batch *next = &gpu->batches[(gpu->base.open + 1) % SPYI_CUDA_BATCHES];
     spy_status status = SPY_OK;
-    gpu->batches[gpu->open % SPYI_CUDA_BATCHES].number = gpu->open;
-    gpu->open++;
+    gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].number = gpu->base.open;
+    gpu->base.open++;
     gpu->work = 0;
     gpu->work_bytes = 0;
     gpu->base.stats.submits++;
@@ -52,7 +52,7 @@ static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
 SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result;
     if (gpu->work == 0) return SPY_OK;
-    result = gpu->cu.EventRecord(gpu->batches[gpu->open % SPYI_CUDA_BATCHES].event, gpu->stream);
+    result = gpu->cu.EventRecord(gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].event, gpu->stream);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventRecord", error);
     return spyi_cuda_next_batch(gpu, error);
 }
@@ -66,7 +66,7 @@ SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
 // >>waiting
 
 SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
-    gpu->finished = gpu->work > 0 ? gpu->open : gpu->open - 1;
+    gpu->finished = gpu->work > 0 ? gpu->base.open : gpu->base.open - 1;
     if (gpu->work > 0) return spyi_cuda_next_batch(gpu, error);
     spyi_cuda_collect(gpu);
     return SPY_OK;
@@ -97,12 +97,12 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
                                       spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status != SPY_OK || number <= gpu->finished) return status;
-    bool all = number >= gpu->open || (number + 1 == gpu->open && gpu->work == 0);
+    bool all = number >= gpu->base.open || (number + 1 == gpu->base.open && gpu->work == 0);
     if (timeout_ns == UINT64_MAX && all) return spyi_cuda_wait_all(gpu, error);
-    if (number >= gpu->open) {
+    if (number >= gpu->base.open) {
         status = spyi_cuda_end_batch(gpu, error);
         if (status != SPY_OK) return status;
-        number = gpu->open - 1;
+        number = gpu->base.open - 1;
     }
     if (timeout_ns != UINT64_MAX) return spyi_cuda_wait_time(gpu, number, timeout_ns, error);
     return spyi_cuda_wait_event(gpu, number, error);
@@ -110,16 +110,12 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
 
 // >>the table's
 
-SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *base) {
-    return spyi_cuda_cast(base)->open;
-}
-
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     uint64_t finished;
     bool pushed;
-    if (gpu->lost) return gpu->open - 1; // nothing of a lost device runs any more
-    if (gpu->finished + 1 >= gpu->open) return gpu->finished;
+    if (gpu->lost) return gpu->base.open - 1; // nothing of a lost device runs any more
+    if (gpu->finished + 1 >= gpu->base.open) return gpu->finished;
     pushed = spyi_cuda_enter(gpu);
     finished = spyi_cuda_poll(gpu);
     spyi_cuda_leave(gpu, pushed);
@@ -184,7 +180,7 @@ SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
     if (status != SPY_OK || !other) return status;
     gpu->work++; // a batch ends here, for what runs beside the stream to wait for
-    gpu->ordered = gpu->open;
+    gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
 }
 
@@ -201,14 +197,14 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
     if (stream != gpu->own_stream) gpu->base.borrowed = true;
-    if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
+    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // nothing to wait for
         gpu->stream = stream;
         return SPY_OK;
     }
     gpu->work++; // the batch ends here even if it is empty: its event is what the new stream waits for
     status = spyi_cuda_end_batch(gpu, error);
     if (status != SPY_OK) return status;
-    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->open - 1) % SPYI_CUDA_BATCHES].event, 0);
+    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->base.open - 1) % SPYI_CUDA_BATCHES].event, 0);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
     gpu->stream = stream;
     return SPY_OK;

@@ -34,7 +34,7 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
     pushed = spyi_cuda_enter(gpu);
     result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
     if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
-    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->open;
+    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->base.open;
     if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
@@ -90,8 +90,9 @@ static spy_status spyi_cuda_make_marks(spyi_cuda_gpu *gpu, spyi_text *error) {
                : spyi_cuda_fail(gpu, result, "cuModuleLoadData of the timestamp kernel", error);
 }
 
-SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK) status = spyi_cuda_make_marks(gpu, error);
@@ -111,18 +112,17 @@ SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text 
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                        bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
+    spyi_cu_pointer at = store->to->address + store->offset;
+    const size_t size = store->count * sizeof(uint64_t);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    (void)barrier;
     if (status == SPY_OK && gpu->graph != NULL) { // behind the marks, which no hazards are kept of
-        status = spyi_cuda_graph_copy(gpu, to->address + offset, gpu->marks, count * sizeof(uint64_t), true,
-                                      error);
+        status = spyi_cuda_graph_copy(gpu, at, gpu->marks, size, true, error);
     } else if (status == SPY_OK) {
-        spyi_cu_result result =
-            gpu->cu.MemcpyAsync(to->address + offset, gpu->marks, count * sizeof(uint64_t), gpu->stream);
+        spyi_cu_result result = gpu->cu.MemcpyAsync(at, gpu->marks, size, gpu->stream);
         if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuMemcpyAsync of timestamps", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -139,7 +139,7 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu) {
 }
 
 // Profilers see the kernels' own names; NVTX, which has ranges, would be one more library.
-SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
-    (void)gpu, (void)kind, (void)name, (void)error;
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    (void)gpu, (void)work, (void)error;
     return SPY_OK;
 }

@@ -56,17 +56,17 @@ static spy_status spyi_cuda_moved(spyi_cuda_gpu *gpu, spyi_cu_result result, con
 
 // >>on the device
 
-SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t to_offset,
-                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                  spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    spyi_cu_pointer there = to->address + to_offset, here = from->address + from_offset;
+    spyi_cu_pointer there = copy->to->address + copy->to_offset,
+                    here = copy->from->address + copy->from_offset;
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_copy(gpu, there, here, size, barrier, error);
+        status = spyi_cuda_graph_copy(gpu, there, here, copy->size, work->before.barrier, error);
     } else if (status == SPY_OK) {
-        status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)size, gpu->stream),
+        status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)copy->size, gpu->stream),
                                  "cuMemcpyAsync", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -74,16 +74,17 @@ SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                  uint32_t pattern, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
+    spyi_cu_pointer at = fill->to->address + fill->offset;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK && gpu->graph != NULL) {
-        status = spyi_cuda_graph_fill(gpu, to->address + offset, size, pattern, barrier, error);
+        status = spyi_cuda_graph_fill(gpu, at, fill->size, fill->pattern, work->before.barrier, error);
     } else if (status == SPY_OK) {
         status = spyi_cuda_moved(
-            gpu, gpu->cu.MemsetD32Async(to->address + offset, pattern, (size_t)(size / 4), gpu->stream),
+            gpu, gpu->cu.MemsetD32Async(at, fill->pattern, (size_t)(fill->size / 4), gpu->stream),
             "cuMemsetD32Async", error);
         if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
@@ -149,13 +150,14 @@ static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to
     return status;
 }
 
-SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
-                                    uint64_t size, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const void *data = upload->data;
+    const uint64_t size = upload->size;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    spyi_cu_pointer at = to->address + offset;
-    (void)barrier;
+    spyi_cu_pointer at = upload->to->address + upload->offset;
     if (status != SPY_OK) {
         spyi_cuda_leave(gpu, pushed);
         return status;
@@ -230,8 +232,8 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     *stream = gpu->stream;
     if (gpu->stream != gpu->own_stream) return SPY_OK;
     if (after < gpu->ordered) after = gpu->ordered;
-    if (after + 1 >= gpu->open && gpu->work == 0) return SPY_OK;
-    if (after >= gpu->open) return SPY_OK; // all that there is
+    if (after + 1 >= gpu->base.open && gpu->work == 0) return SPY_OK;
+    if (after >= gpu->base.open) return SPY_OK; // all that there is
     *stream = gpu->lane;
     if (after <= gpu->finished) return SPY_OK;
     result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);

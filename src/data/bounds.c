@@ -19,12 +19,10 @@ typedef struct spyi_bounds {
 static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     static const uint32_t zeros[SPYI_BOUNDS_WORDS] = { 0 };
     const spyi_storage *storage = device->bounds->storage;
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset, zeros,
-                                                sizeof zeros, false, error);
+    spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
+    spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
     // Else the next look could come before it.
-    if (status == SPY_OK)
-        status =
-            device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, error);
+    if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
 
@@ -44,7 +42,7 @@ SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spy
     b->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, SPYI_BOUNDS_WORDS * sizeof(uint32_t),
                                 "slangpy bounds", error, &status);
     if (!b->storage) return status;
-    b->storage->references = 1;
+    b->storage->resource.references = 1;
     *address = b->storage->chunk.address + b->storage->offset;
     return spyi_bounds_clear(device, error);
 }

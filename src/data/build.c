@@ -40,15 +40,12 @@ static void spyi_build_add(spyi_build *b, const void *data, size_t size, const v
 }
 
 static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const spyi_kernel_desc *desc) {
-    const void *label = NULL, *code = NULL, *entry = NULL, *slots = NULL, *params = NULL, *places = NULL,
-               *head;
+    const void *label = NULL, *code = NULL, *entry = NULL, *parameters = NULL, *head;
     spyi_kernel_desc plain;
     memcpy(&plain, desc, sizeof plain);
     plain.label = plain.entry = NULL;
     plain.code = NULL;
-    plain.slots = NULL;
-    plain.params = NULL;
-    plain.uniform_places = NULL;
+    plain.interface.parameters = NULL;
     b->size = 0;
     b->profile = *profile;
     spyi_build_add(b, profile, sizeof *profile, &head);
@@ -56,16 +53,13 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
     spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->slots, desc->binding_count * sizeof *desc->slots, &slots);
-    spyi_build_add(b, desc->params, desc->param_count * sizeof *desc->params, &params);
-    spyi_build_add(b, desc->uniform_places, desc->uniform_count * sizeof *desc->uniform_places, &places);
+    spyi_build_add(b, desc->interface.parameters,
+                   desc->interface.parameter_count * sizeof *desc->interface.parameters, &parameters);
     b->desc = plain;
     b->desc.label = (const char *)label;
     b->desc.code = code;
     b->desc.entry = (const char *)entry;
-    b->desc.slots = (const spyi_slot *)slots;
-    b->desc.params = (const uint32_t *)params;
-    b->desc.uniform_places = (const spyi_uniform_place *)places;
+    b->desc.interface.parameters = (const spyi_parameter *)parameters;
 }
 
 static void spyi_build_free(spyi_build *b) {

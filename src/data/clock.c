@@ -12,23 +12,18 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
 static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
                                  uint64_t *width_ns, spyi_text *error) {
     const spy_backend *table = device->backend;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = ticks->storage;
-    use.begin = ticks->begin_bytes;
-    use.end = ticks->end_bytes;
-    use.writes = true;
-    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    const spyi_storage *storage = ticks->storage;
+    spyi_use use =
+        spyi_use_of(&ticks->storage->resource, ticks->begin_bytes, ticks->end_bytes, SPYI_USE_WRITES);
+    spy_status status = table->wait(device->gpu, device->base->open, UINT64_MAX, error);
     if (status != SPY_OK) return status;
     uint64_t before = spyi_time_ns();
-    status = table->time_mark(device->gpu, 0, error);
+    spyi_time_mark_work mark = spyi_time_mark_of(0);
+    spyi_time_store_work store = spyi_time_store_of(&storage->chunk, storage->offset + use.begin, 1);
+    status = spyi_record(table, device->gpu, &mark.work, error);
     if (status != SPY_OK) return status;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
-                               error);
-    spyi_uses_done(device, barrier, false, status);
-    if (status == SPY_OK)
-        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    status = spyi_record_with(device, &store.work, &use, 1, false, error);
+    if (status == SPY_OK) status = table->wait(device->gpu, device->base->open, UINT64_MAX, error);
     *width_ns = spyi_time_ns() - before;
     *host_ns = before + *width_ns / 2;
     return status;

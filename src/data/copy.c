@@ -21,14 +21,10 @@ static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32
 static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
-                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                  device->backend->open_submit(device->gpu));
-    return status;
+    spyi_fill_work fill = spyi_fill_of(&storage->chunk, storage->offset + t->begin_bytes,
+                                       t->end_bytes - t->begin_bytes, pattern);
+    spyi_use use = spyi_use_of(&storage->resource, t->begin_bytes, t->end_bytes, SPYI_USE_WRITES);
+    return spyi_record_with(device, &fill.work, &use, 1, false, error);
 }
 
 // The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
@@ -36,14 +32,12 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
     uint64_t begin = t->begin_bytes, end = begin + at + size;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
-                                              &storage->chunk, storage->offset + begin, size, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, storage, begin + at, end, true, submit);
-    spyi_note_use(device, storage, begin, begin + size, false, submit);
-    return status;
+    spyi_copy_work copy = spyi_copy_of(&storage->chunk, storage->offset + begin + at, &storage->chunk,
+                                       storage->offset + begin, size);
+    spyi_use uses[2];
+    uses[0] = spyi_use_of(&storage->resource, begin + at, end, SPYI_USE_WRITES);
+    uses[1] = spyi_use_of(&storage->resource, begin, begin + size, SPYI_USE_READS);
+    return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
 // Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
@@ -54,7 +48,8 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     if (t->contiguous && size > SPYI_FILL_BYTES)
         count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
     char *some = NULL;
-    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)spyi_malloc((size_t)count * host_stride);
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride)
+        some = (char *)spyi_malloc((size_t)count * host_stride);
     if (!some) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -261,9 +256,10 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
     spy_device *device = to->object.device;
     spyi_storage *out = to->storage, *in = from->storage;
     int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
-                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
+    spyi_use uses[2];
+    uses[0] = spyi_use_of(&out->resource, to->begin_bytes, to->end_bytes, SPYI_USE_WRITES);
+    uses[1] = spyi_use_of(&in->resource, from->begin_bytes, from->end_bytes, SPYI_USE_READS);
+    spyi_before before = spyi_take_uses(device, uses, 2, false);
     spy_status status = SPY_OK;
     for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
         int64_t a = 0, b = 0, step = run;
@@ -271,20 +267,19 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
             a += index[d] * to->strides.dims[d];
             b += index[d] * from->strides.dims[d];
         }
-        status = device->backend->copy(device->gpu, &out->chunk,
-                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
-                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
-                                       (uint64_t)(run * size), barrier && done == 0, error);
+        spyi_copy_work copy =
+            spyi_copy_of(&out->chunk, out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
+                         in->offset + from->offset_bytes + (uint64_t)(b * size), (uint64_t)(run * size));
+        if (done == 0) copy.work.before = before;
+        status = spyi_record(device->backend, device->gpu, &copy.work, error);
         for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
             int64_t n = to->shape.dims[d], at = index[d] + step;
             index[d] = at % n;
             step = at / n;
         }
     }
-    spyi_barrier_done(device, barrier, status);
-    uint64_t submit = device->backend->open_submit(device->gpu);
-    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
-    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
+    spyi_uses_done(device, &before, false, status);
+    spyi_note_batch(device, uses, 2); // many fill several
     return status;
 }
 

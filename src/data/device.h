@@ -28,12 +28,15 @@ struct spy_device {
     spyi_types *types;
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
     spyi_pool pool;
-    spyi_storage *readback;             // results to host memory of the running call
-    uint64_t readback_submit;           // batch of a call that was left before they came; 0: none
-    struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
-    struct spyi_bounds *bounds;         // data/bounds.h; NULL: desc.check_bounds is off
-    bool barrier_owed;                  // an operation that should have brought one failed
-    uint64_t epoch;                     // of hazards, from 1
+    spyi_storage *readback;            // results to host memory of the running call
+    uint64_t readback_submit;          // batch of a call that was left before they came; 0: none
+    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
+    struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    bool barrier_owed;                 // an operation that should have brought one failed
+    uint64_t epoch;                    // of hazards, from 1
+    spyi_transition *transitions;      // before the last work, `transition_count` of them
+    uint32_t transition_count, transition_capacity;
+    uint64_t last_submit;               // batch of the last work whose uses were noted
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
     uint64_t untracked_submit;          // its batch: what is read back waits for it
     uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
@@ -63,6 +66,17 @@ struct spy_device {
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
+
+// Records work with what must come before it, and notes its uses.
+static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
+                                          uint32_t count, bool untracked, spyi_text *error) {
+    work->before = spyi_take_uses(device, uses, count, untracked);
+    spy_status status = spyi_record(device->backend, device->gpu, work, error);
+    spyi_uses_done(device, &work->before, untracked, status);
+    if (!SPYI_LIKELY(status == SPY_OK) && work->before.transition_count)
+        spyi_transitions_failed(&work->before, uses, count);
+    return status;
+}
 
 // >>queue.c
 // Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.

@@ -20,12 +20,7 @@ enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRI
 
 SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
     const spyi_print_buffer *p = device->printer;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = p->storage;
-    use.end = p->buffer_bytes;
-    use.reads = true;
-    return use;
+    return spyi_use_of(&p->storage->resource, 0, p->buffer_bytes, SPYI_USE_READS);
 }
 
 // Empty, for the kernels that are recorded from now on.
@@ -34,12 +29,9 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
     header[2] = p->capacity;
     spyi_use use = spyi_print_use(device);
-    use.reads = false;
-    use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->upload(device->gpu, &p->storage->chunk, p->storage->offset, header,
-                                                sizeof header, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
+    use.how = SPYI_USE_WRITES;
+    spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
+    spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
     p->storage->read_epoch = 0; // those readers have finished
     return status;
 }
@@ -72,14 +64,14 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
     if (!p->storage) return status;
-    p->storage->references = 1; // command lists have their own
+    p->storage->resource.references = 1; // command lists have their own
     return spyi_print_reset(device, error);
 }
 
 SPYI_FN void spyi_print_destroy(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (!p) return;
-    if (p->storage && --p->storage->references == 0) spyi_pool_give(device, p->storage);
+    if (p->storage) spyi_resource_release(device, &p->storage->resource);
     spyi_text_free(&p->pending);
     spyi_literals_free(&p->literals);
     spyi_mutex_destroy(&p->lock);
@@ -132,7 +124,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     }
     const spyi_storage *storage = p->storage;
     uint32_t header[SPYI_PRINT_HEADER_WORDS];
-    uint64_t after = storage->use_submit;
+    uint64_t after = storage->resource.use_submit;
     spy_status status = device->backend->download(device->gpu, header, &storage->chunk, storage->offset,
                                                   sizeof header, after, error);
     if (status != SPY_OK) return status;
@@ -187,8 +179,8 @@ SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
 SPYI_FN void spyi_print_deliver(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
-    if (spyi_print_is_used(p) ? device->base->recording ||
-                                    device->backend->finished_submit(device->gpu) < p->storage->use_submit
+    if (spyi_print_is_used(p) ? device->base->recording || device->backend->finished_submit(device->gpu) <
+                                                               p->storage->resource.use_submit
                               : !p->pending.size)
         return;
     spyi_print_flush(device, "print");

@@ -160,7 +160,7 @@ static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const s
     spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
     if (!grad) return NULL;
     grad->storage = from->storage;
-    grad->storage->references++;
+    grad->storage->resource.references++;
     grad->type = type;
     grad->shape = view->shape;
     grad->strides = view->strides;

@@ -37,7 +37,7 @@ static spy_tensor *spyi_tensor_over(spy_device *device, const char *function, co
         spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
         return NULL;
     }
-    storage->references++;
+    storage->resource.references++;
     tensor->storage = storage;
     tensor->type = type;
     tensor->shape = desc->shape;

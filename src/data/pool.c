@@ -1,4 +1,4 @@
-// The caching memory pool of a device and the hazards of its blocks.
+// The caching memory pool of a device.
 //
 // Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
 // the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
@@ -30,6 +30,12 @@ static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
     return -1; // not reached: base * 2 >= size
 }
 
+static void spyi_memory_unused(spy_device *device, spyi_resource *resource) {
+    spyi_pool_give(device, (spyi_storage *)(void *)resource);
+}
+
+static const spyi_resource_kind spyi_memory_resource = { "memory", spyi_memory_unused };
+
 static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int32_t size_class, uint64_t size,
                                     const char *label, spyi_text *error, spy_status *status) {
     const spy_backend *table = device->backend;
@@ -39,6 +45,7 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
         spyi_text_add(error, "out of host memory");
         return NULL;
     }
+    storage->resource.kind = &spyi_memory_resource;
     storage->size = size;
     storage->size_class = size_class;
     storage->memory = memory;
@@ -93,8 +100,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
             // Give cached memory back and try once more.
             spyi_text ignored = { NULL, 0, 0 };
-            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
-                                      &ignored) == SPY_OK) {
+            if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
                 spyi_text_free(error); // who gets memory looks at no error
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
@@ -108,7 +114,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage) return NULL;
     }
     storage->next = NULL;
-    storage->references = 0;
+    storage->resource.references = 0;
     device->pool.used_bytes += storage->size;
     if (storage->slab) storage->slab->live++;
     return storage;
@@ -125,7 +131,7 @@ SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     if (storage->size_class < 0)
         return; // imported: its hazards are kept until they are over, see spyi_pool_import
     device->pool.used_bytes -= storage->size;
-    if (held_from == 0 || storage->held_submit < held_from) {
+    if (held_from == 0 || storage->resource.held_submit < held_from) {
         spyi_pool_free_block(device, storage);
         return;
     }
@@ -139,7 +145,7 @@ SPYI_FN void spyi_pool_release_held(spy_device *device) {
     uint64_t held_from = device->base->held_from;
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
-        if (held_from != 0 && storage->held_submit >= held_from) {
+        if (held_from != 0 && storage->resource.held_submit >= held_from) {
             at = &storage->next;
             continue;
         }
@@ -187,6 +193,7 @@ SPYI_FN void spyi_pool_destroy(spy_device *device) {
     spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
+    spyi_free(&device->ctx, device->transitions, device->transition_capacity * sizeof *device->transitions);
     while (device->pool.imported) {
         spyi_storage *next = device->pool.imported->next;
         spyi_free(&device->ctx, device->pool.imported, sizeof *device->pool.imported);
@@ -198,7 +205,8 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
     spyi_storage *found = NULL;
     for (spyi_storage **at = &device->pool.imported; *at;) {
         spyi_storage *s = *at;
-        bool over = s->references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
+        bool over =
+            s->resource.references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
         if (s->chunk.handle == chunk->handle) {
             found = s;
         } else if (over) {
@@ -209,7 +217,7 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
         at = &s->next;
     }
     if (found) {
-        if (found->references == 0 ||
+        if (found->resource.references == 0 ||
             found->size < chunk->size) { // nobody's: the driver may have given the handle again
             found->chunk = *chunk;
             found->size = chunk->size;
@@ -218,99 +226,11 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
     }
     spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
     if (!storage) return NULL;
+    storage->resource.kind = &spyi_memory_resource;
     storage->chunk = *chunk;
     storage->size = chunk->size;
     storage->size_class = -1;
     storage->next = device->pool.imported;
     device->pool.imported = storage;
     return storage;
-}
-
-static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
-    return begin < other_end && other_begin < end;
-}
-
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
-                         bool writes) {
-    if (storage->write_epoch == device->epoch &&
-        spyi_ranges_meet(begin, end, storage->write_begin, storage->write_end))
-        return true;
-    return writes && storage->read_epoch == device->epoch &&
-           spyi_ranges_meet(begin, end, storage->read_begin, storage->read_end);
-}
-
-static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
-                              uint64_t end) {
-    if (*epoch != now) {
-        *epoch = now;
-        *first = begin;
-        *last = end;
-        return;
-    }
-    if (begin < *first) *first = begin;
-    if (end > *last) *last = end;
-}
-
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
-                           bool writes, uint64_t submit) {
-    if (writes) {
-        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch,
-                          begin, end);
-        storage->write_submit = submit;
-    } else {
-        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch,
-                          begin, end);
-    }
-    storage->use_submit = submit;
-    if (device->base->recording) storage->held_submit = submit;
-}
-
-SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
-    bool barrier = needed || device->barrier_owed;
-    if (barrier) device->epoch++;
-    return barrier;
-}
-
-// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
-// another, whatever epoch it fell into.
-static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
-    uint64_t written = use->storage->write_epoch;
-    if (written < device->untracked_epoch) written = device->untracked_epoch;
-    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
-    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
-}
-
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
-    bool barrier = untracked;
-    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
-    barrier = spyi_take_barrier(device, barrier);
-    uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
-    for (uint32_t i = 0; device->base->recording && i < count; i++) uses[i].storage->held_submit = submit;
-    if (untracked) device->untracked_submit = submit;
-    for (uint32_t i = 0; i < count; i++) {
-        const spyi_use *use = &uses[i];
-        spyi_storage *s = use->storage;
-        s->use_submit = submit;
-        if (barrier && use->counts) device->counts_epoch = epoch;
-        if (use->reads)
-            spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
-        if (!use->writes) continue;
-        spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
-        s->write_submit = submit;
-    }
-    return barrier;
-}
-
-SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
-    if (!barrier) return;
-    device->barrier_owed = status != SPY_OK;
-    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
-}
-
-// All that follows must wait for what the kernel may have written where nobody knows.
-SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
-    spyi_barrier_done(device, barrier, status);
-    if (!untracked) return;
-    device->barrier_owed = true;
-    device->untracked_epoch = device->epoch;
 }

@@ -5,10 +5,10 @@
 spy_submit_id spy_flush(spy_device *device) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
     spyi_text error = { NULL, 0, 0 };
-    spy_submit_id id = device->backend->open_submit(device->gpu);
+    spy_submit_id id = device->base->open;
     spy_status status = device->backend->submit(device->gpu, &error);
     // Without recorded work the number stays open: what was asked for ended with the batch before.
-    if (device->backend->open_submit(device->gpu) == id) id--;
+    if (device->base->open == id) id--;
     if (status != SPY_OK) {
         spyi_fail_text(device, status, "spy_flush", &error);
         id = 0;
@@ -57,7 +57,7 @@ SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, sp
 spy_status spy_wait(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
     if (entered != SPY_OK) return entered;
-    spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spy_status status = spyi_wait(device, "spy_wait", device->base->open, UINT64_MAX);
     spyi_leave(device);
     return status;
 }
@@ -67,7 +67,7 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
     if (entered != SPY_OK) return entered;
     spy_status status;
-    if (id > device->backend->open_submit(device->gpu))
+    if (id > device->base->open)
         status =
             spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                       "%s: id %llu has not been given out by spy_flush()", function, (unsigned long long)id);
@@ -86,7 +86,7 @@ bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
 spy_status spy_trim(spy_device *device) {
     spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
     if (entered != SPY_OK) return entered;
-    spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spy_status status = spyi_wait(device, "spy_trim", device->base->open, UINT64_MAX);
     if (status == SPY_ERROR_NOT_READY && !device->base->recording)
         status = SPY_OK; // recordings keep what they use
     if (status == SPY_OK) spyi_pool_trim(device);

@@ -117,7 +117,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
     spyi_gradients_drop(tensor);
-    if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+    if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
     free((void *)tensor->label);
     tensor->storage = NULL;
     tensor->label = NULL;
@@ -152,7 +152,7 @@ SPYI_FN void spyi_tensors_free_all(spy_device *device) {
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
         device->tensors = tensor->next;
-        if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
         free((void *)tensor->label);
         tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
         spyi_free(ctx, tensor, sizeof *tensor);
@@ -183,7 +183,7 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
         spyi_text_add(error, "out of host memory");
         return NULL;
     }
-    storage->references = 1;
+    storage->resource.references = 1;
     tensor->storage = storage;
     tensor->type = type;
     tensor->shape = *shape;

@@ -10,11 +10,10 @@ static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end,
                                     spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + begin, image,
-                                                end - begin, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
+    spyi_use use = spyi_use_of(&storage->resource, begin, end, SPYI_USE_WRITES);
+    spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset + begin, image, end - begin);
+    spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
+    spyi_note_batch(device, &use, 1); // large ones go in several
     return status;
 }
 
@@ -22,7 +21,7 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
                                       spyi_text *error) {
     spy_device *device = t->object.device;
     const spyi_storage *storage = t->storage;
-    uint64_t written = storage->write_submit;
+    uint64_t written = storage->resource.write_submit;
     if (written < device->untracked_submit) written = device->untracked_submit;
     return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
                                      end - begin, written, error);

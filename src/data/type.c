@@ -356,10 +356,10 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
 
 const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                        uint32_t count) {
-    spyi_field fields[SPYI_MOST_SLOTS];
-    char names[SPYI_MOST_SLOTS][16];
+    spyi_field fields[SPYI_MOST_PARAMETERS];
+    char names[SPYI_MOST_PARAMETERS][16];
     memset(fields, 0, sizeof fields);
-    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    if (count > SPYI_MOST_PARAMETERS) return spyi_type_other(types, name);
     for (uint32_t i = 0; i < count; ++i) {
         snprintf(names[i], sizeof names[i], "[%u]", i);
         fields[i].name = names[i];

@@ -9,7 +9,7 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
         return NULL;
     }
     view->storage = parent->storage;
-    view->storage->references++;
+    view->storage->resource.references++;
     view->type = parent->type;
     view->shape = parent->shape;
     view->strides = parent->strides;
@@ -358,8 +358,8 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
-        other->storage->references++;
-        if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        other->storage->resource.references++;
+        spyi_resource_release(device, &tensor->storage->resource);
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
         tensor->serial = ++device->last_tensor_serial;

@@ -34,7 +34,6 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         list->sink.object.device = device;
         spyi_atomic_store(&list->sink.object.references, 1);
         list->sink.table = spyi_list_sink_table();
-        list->byte_count = 1;
         list->next = device->lists;
         if (list->next) list->next->previous = list;
         device->lists = list;
@@ -62,15 +61,14 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
     for (size_t i = 0; i < list->op_count; i++)
         if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
-    for (size_t i = 0; i < list->use_count; i++)
-        if (--list->uses[i].storage->references == 0) spyi_pool_give(device, list->uses[i].storage);
+    for (size_t i = 0; i < list->use_count; i++) spyi_resource_release(device, list->uses[i].resource);
     if (list->times) {
         spyi_tensor_unlink(list->times);
         spyi_tensor_free(list->times);
     }
     spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
     spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
-    spyi_free(ctx, list->bytes, list->byte_capacity);
+    spyi_list_free_pages(list);
     spyi_free(ctx, list->calls, list->call_capacity * sizeof *list->calls);
     spyi_free(ctx, list->scratch, list->scratch_size);
     free(list->label);
@@ -88,7 +86,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
     size_t size = 0;
     for (size_t i = 0; i < list->op_count; i++) {
         const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->data_end - op->block > size) size = op->data_end - op->block;
+        if (op->plan && op->size > size) size = op->size;
     }
     spyi_free(ctx, list->scratch, list->scratch_size); // of a finish that failed
     list->scratch_size = size + 64;                    // host values may be copied with their padding

@@ -1,28 +1,29 @@
-// A command list inside: operations with all that repeating them takes, packed into three arrays.
+// A command list inside: operations with all that repeating them takes.
 #ifndef SPYI_LIST_LIST_H
 #define SPYI_LIST_LIST_H
 
 #include "api/list.h"
 #include "call/call.h"
 
-// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
+// One operation: work with its uses, and of calls what fills its parameters.
 typedef struct spyi_list_op {
-    spy_list_op_kind kind;
-    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
-    uint32_t name;                 // offset; 0: ""
+    spyi_work *work; // kept by the list; NULL: a barrier before what follows
+    const char *name;
+    uint32_t first_use, use_count; // in `uses`
+    uint32_t depth;                // labels pushed and not popped behind it
+    bool untracked;                // as for spyi_take_uses
     // calls
-    spyi_plan *plan; // one reference
+    spyi_plan *plan; // one reference; NULL: no call
     const spyi_variant *variant;
-    spyi_dispatch launch;               // without its block, bindings and uniforms
-    uint32_t block, bindings, uniforms; // offsets
-    uint32_t uniform_count;
-    uint32_t data, data_end; // offsets of the uniform buffers' bytes
-    uint32_t dispatch;       // number among the list's
-    bool untracked;
-    // fills, and timestamps' slots
-    bool repeats; // fills: by the pattern; else the second use is copied
-    uint32_t pattern;
+    size_t size;       // bytes of `work` and its parameters
+    uint32_t dispatch; // number among the list's
 } spyi_list_op;
+
+// Memory for work and names. It never moves.
+typedef struct spyi_list_page {
+    struct spyi_list_page *next;
+    size_t size, used; // bytes, this head's included
+} spyi_list_page;
 
 // One call as it was recorded: several dispatches if it is a backward one, none if it has no elements.
 typedef struct spyi_list_call {
@@ -36,9 +37,9 @@ struct spy_command_list {
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data;
     spyi_list_op *ops;
-    spyi_use *uses; // one storage reference each
-    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
-    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
+    spyi_use *uses; // one reference to the resource each
+    spyi_list_page *pages;
+    size_t op_count, op_capacity, use_count, use_capacity;
     spyi_list_call *calls;
     size_t call_count, call_capacity;
     uint32_t dispatch_count, time_count;
@@ -61,18 +62,15 @@ SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, spyi_text 
 
 // list_append.c
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // how calls are recorded
-SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op);
-// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
-// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
-SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
-                                 spyi_list_op **op, spyi_text *error);
-SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+// Adds an operation: a copy of `work` with its uses; `work` NULL: a barrier. `name` may be NULL. All or nothing. *op is valid until
+// the next addition; spyi_list_added() then tells on_record.
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const spyi_work *work,
+                                 const spyi_use *uses, uint32_t use_count, spyi_list_op **op,
+                                 spyi_text *error);
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op, spy_list_op_kind kind);
+SPYI_FN void spyi_list_free_pages(spy_command_list *list);
 
 // list_run.c
-// A dispatch as it is repeated; it points into the list's bytes.
-SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
-                                    spyi_dispatch *launch);
 // Its operations one by one.
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 

@@ -1,4 +1,4 @@
-// What a command list is made of: its operations, their uses and bytes, and how they grow. Calls are recorded through the
+// What a command list is made of: its operations, their uses and memory, and how they grow. Calls are recorded through the
 // table at the end.
 #include "list/list.h"
 
@@ -17,56 +17,80 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
     return true;
 }
 
-SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
-                                 spyi_list_op **out, spyi_text *error) {
-    spyi_context *ctx = &list->sink.object.device->ctx;
-    size_t name_size = name ? strlen(name) + 1 : 0, at = spyi_align(list->byte_count, 16);
-    void *ops = list->ops, *all_uses = list->uses, *bytes = list->bytes;
-    if (at + extra + name_size > UINT32_MAX) {
-        spyi_text_add(error, "the list holds more than 4 GiB of parameters");
-        return SPY_ERROR_OUT_OF_RANGE;
+#define SPYI_LIST_PAGE_BYTES 4096u
+
+// Room for `size` bytes, 16-byte aligned.
+static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
+    spyi_list_page *page = list->pages;
+    size_t at = page ? spyi_align(page->used, 16) : 0;
+    if (!page || page->size - page->used < 16 || page->size - at < size) {
+        size_t head = spyi_align(sizeof *page, 16);
+        size_t wanted = page ? 2 * page->size : SPYI_LIST_PAGE_BYTES; // not many pages
+        if (wanted < head + size) wanted = head + size;
+        page = (spyi_list_page *)spyi_allocate(&list->sink.object.device->ctx, wanted);
+        if (!page) return NULL;
+        page->next = list->pages;
+        page->size = wanted;
+        list->pages = page;
+        at = head;
     }
+    page->used = at + size;
+    return (char *)page + at;
+}
+
+SPYI_FN void spyi_list_free_pages(spy_command_list *list) {
+    while (list->pages) {
+        spyi_list_page *page = list->pages;
+        list->pages = page->next;
+        spyi_free(&list->sink.object.device->ctx, page, page->size);
+    }
+}
+
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const spyi_work *work,
+                                 const spyi_use *uses, uint32_t use_count, spyi_list_op **out,
+                                 spyi_text *error) {
+    spyi_context *ctx = &list->sink.object.device->ctx;
+    if (work && !work->kind->keep) {
+        spyi_text_add(error, "%s: a command list does not support it", work->kind->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    size_t work_size = work ? spyi_align(work->kind->keep(work, NULL), 16) : 0;
+    size_t name_size = name ? strlen(name) + 1 : 0;
+    void *ops = list->ops, *all_uses = list->uses;
     bool good = spyi_list_reserve(ctx, &ops, &list->op_capacity, list->op_count, 1, sizeof *list->ops);
     list->ops = (spyi_list_op *)ops;
     good = good && spyi_list_reserve(ctx, &all_uses, &list->use_capacity, list->use_count, use_count,
                                      sizeof *list->uses);
     list->uses = (spyi_use *)all_uses;
-    good = good && spyi_list_reserve(ctx, &bytes, &list->byte_capacity, at, extra + name_size, 1);
-    list->bytes = (uint8_t *)bytes;
-    if (!good) {
+    char *bytes = good ? (char *)spyi_list_take_bytes(list, work_size + name_size + 1) : NULL;
+    if (!bytes) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_list_op *op = &list->ops[list->op_count++];
     memset(op, 0, sizeof *op);
-    op->kind = kind;
+    if (work) work->kind->keep(work, bytes);
+    op->work = work ? (spyi_work *)(void *)bytes : NULL;
+    op->size = work_size;
     op->first_use = (uint32_t)list->use_count;
     op->use_count = use_count;
+    op->depth = list->depth;
     for (uint32_t i = 0; i < use_count; i++) {
         list->uses[list->use_count++] = uses[i];
-        uses[i].storage->references++;
+        spyi_resource_retain(uses[i].resource);
     }
-    if (extra_at) *extra_at = (uint32_t)at;
-    if (name) {
-        op->name = (uint32_t)(at + extra);
-        memcpy(list->bytes + op->name, name, name_size);
-    }
-    list->byte_count = at + extra + name_size;
+    if (name) memcpy(bytes + work_size, name, name_size);
+    op->name = bytes + work_size; // "" without one: pages are zeroed
     *out = op;
     return SPY_OK;
 }
 
-SPYI_FN const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op) {
-    return op->name ? (const char *)list->bytes + op->name : "";
-}
-
-SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op, spy_list_op_kind kind) {
     if (!list->on_record) return;
     spy_list_op told;
-    told.kind = op->kind;
+    told.kind = kind;
     told.index = (uint32_t)(op - list->ops);
-    told.name = spyi_list_op_name(list, op);
+    told.name = op->name;
     list->on_record(&told, list->user_data);
 }
 
@@ -76,47 +100,20 @@ static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) 
     return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
 }
 
-// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
-// `untracked`: as for spyi_take_uses.
-static spy_status spyi_list_append_dispatch(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
-                                            const spyi_dispatch *dispatch, const spyi_use *uses,
-                                            uint32_t use_count, bool untracked, spyi_text *error) {
+// Records work of a plan's variant: it is copied, the plan and the resources are held. `untracked`: as for spyi_take_uses.
+static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                                        const spyi_work *work, const spyi_use *uses, uint32_t use_count,
+                                        bool untracked, spyi_text *error) {
     spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
-    size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
-    size_t bindings_size = variant->feeds.binding_count * sizeof *dispatch->bindings;
-    size_t uniforms_at = spyi_align(bindings_at + bindings_size, 16), size = uniforms_at;
-    uint32_t uniform_count = variant->feeds.uniform_count;
-    if (uniform_count) size = spyi_align(size + uniform_count * sizeof *dispatch->uniforms, 16);
-    size_t data_at = size;
-    for (uint32_t i = 0; i < uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 16);
     spyi_list_op *op;
-    uint32_t at;
-    spy_status status =
-        spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count, size, &at, &op, error);
+    spy_status status = spyi_list_add(list, plan->function->name, work, uses, use_count, &op, error);
     if (status != SPY_OK) return status;
-    op->launch = *dispatch;
-    op->block = at;
-    op->bindings = at + (uint32_t)bindings_at;
-    if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
-    if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
-    op->uniforms = at + (uint32_t)uniforms_at;
-    op->uniform_count = uniform_count;
-    for (uint32_t i = 0; i < uniform_count; i++) {
-        const spyi_uniform *u = &dispatch->uniforms[i];
-        memcpy(list->bytes + op->uniforms + i * sizeof *u, u, sizeof *u);
-        memcpy(list->bytes + at + data_at, u->data, u->size);
-        data_at += spyi_align(u->size, 16);
-    }
-    op->data = at + (uint32_t)uniforms_at;
-    if (uniform_count)
-        op->data = at + (uint32_t)spyi_align(uniforms_at + uniform_count * sizeof *dispatch->uniforms, 16);
-    op->data_end = at + (uint32_t)size;
     op->plan = plan;
     op->variant = variant;
     op->untracked = untracked;
     op->dispatch = list->dispatch_count++;
     plan->references++;
-    spyi_list_added(list, op);
+    spyi_list_added(list, op, SPY_LIST_OP_CALL);
     return SPY_OK;
 }
 
@@ -144,7 +141,7 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
 }
 
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
-    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call,
-                                           spyi_list_append_dispatch, spyi_list_end_call };
+    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
+                                           spyi_list_end_call };
     return &table;
 }

@@ -5,18 +5,17 @@
 
 // >>what all operations use
 
-// Adds bytes to what is known of a storage, which has one entry for reading and one for writing at most.
-static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, bool writes) {
+// Adds a part to what is known of a resource, which has one entry for each way of use at most.
+static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint32_t how) {
     spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
-    while (at < end && (at->storage != use->storage || at->writes != writes)) at++;
+    while (at < end && (at->resource != use->resource || at->how != how)) at++;
     if (at < end) {
         if (use->begin < at->begin) at->begin = use->begin;
         if (use->end > at->end) at->end = use->end;
         return;
     }
     *at = *use;
-    at->writes = writes;
-    at->reads = !writes;
+    at->how = how;
     list->graph_use_count++;
 }
 
@@ -33,16 +32,14 @@ static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *err
     }
     list->graph_use_count = 0;
     for (size_t i = 0; i < list->use_count; i++) {
-        if (list->uses[i].reads) spyi_graph_add_use(list, &list->uses[i], false);
-        if (list->uses[i].writes) spyi_graph_add_use(list, &list->uses[i], true);
+        if (list->uses[i].how & SPYI_USE_READS) spyi_graph_add_use(list, &list->uses[i], SPYI_USE_READS);
+        if (list->uses[i].how & SPYI_USE_WRITES) spyi_graph_add_use(list, &list->uses[i], SPYI_USE_WRITES);
     }
     if (list->times) {
-        spyi_use use;
-        memset(&use, 0, sizeof use);
-        use.storage = list->times->storage;
-        use.begin = list->times->begin_bytes;
-        use.end = list->times->end_bytes;
-        spyi_graph_add_use(list, &use, true);
+        const spy_tensor *times = list->times;
+        spyi_use use =
+            spyi_use_of(&times->storage->resource, times->begin_bytes, times->end_bytes, SPYI_USE_WRITES);
+        spyi_graph_add_use(list, &use, SPYI_USE_WRITES);
     }
     list->graph_untracked = false;
     for (size_t i = 0; i < list->op_count; i++)
@@ -57,11 +54,9 @@ static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
     if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
         return false;
-    for (size_t i = 0; i < list->op_count; i++) {
-        const spyi_list_op *op = &list->ops[i];
-        if (op->plan && op->launch.indirect) return false;
-        work += op->plan || op->use_count;
-    }
+    for (size_t i = 0; i < list->use_count; i++) // what reads its group counts is in no graph
+        if (list->uses[i].how & SPYI_USE_COUNTS) return false;
+    for (size_t i = 0; i < list->op_count; i++) work += list->ops[i].plan || list->ops[i].use_count;
     return work > 1;
 }
 
@@ -93,11 +88,12 @@ static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error)
 
 static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->base->open;
     for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
-    bool barrier = spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
+    spyi_before before =
+        spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
     spy_status status = device->backend->graph_launch(device->gpu, list->graph, error);
-    spyi_uses_done(device, barrier, list->graph_untracked, status);
+    spyi_uses_done(device, &before, list->graph_untracked, status);
     return status;
 }
 

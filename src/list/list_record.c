@@ -58,32 +58,39 @@ static spy_status spyi_list_check_tensor(const spy_command_list *list, const cha
     return SPY_OK;
 }
 
-static spyi_use spyi_use_of(const spy_tensor *tensor, bool writes) {
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = tensor->storage;
-    use.begin = tensor->begin_bytes;
-    use.end = tensor->end_bytes;
-    use.reads = !writes;
-    use.writes = writes;
-    return use;
+static spyi_use spyi_list_use(const spy_tensor *tensor, uint32_t how) {
+    return spyi_use_of(&tensor->storage->resource, tensor->begin_bytes, tensor->end_bytes, how);
 }
 
-// `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
-static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
-                                         const spy_tensor *from, uint32_t pattern, spyi_text *error) {
+static uint64_t spyi_list_place(const spy_tensor *tensor) {
+    return tensor->storage->offset + tensor->begin_bytes;
+}
+
+// Nothing when there are no elements.
+static spy_status spyi_list_add_copy(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
+                                     const spy_tensor *from, spyi_text *error) {
     if (to->element_count == 0) return SPY_OK;
+    spyi_copy_work copy = spyi_copy_of(&to->storage->chunk, spyi_list_place(to), &from->storage->chunk,
+                                       spyi_list_place(from), to->end_bytes - to->begin_bytes);
     spyi_use uses[2];
     spyi_list_op *op;
-    uint32_t count = 0;
-    uses[count++] = spyi_use_of(to, true);
-    if (from) uses[count++] = spyi_use_of(from, false);
-    spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
-    if (status != SPY_OK) return status;
-    op->repeats = from == NULL;
-    op->pattern = pattern;
-    spyi_list_added(list, op);
-    return SPY_OK;
+    uses[0] = spyi_list_use(to, SPYI_USE_WRITES);
+    uses[1] = spyi_list_use(from, SPYI_USE_READS);
+    spy_status status = spyi_list_add(list, NULL, &copy.work, uses, 2, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, kind);
+    return status;
+}
+
+static spy_status spyi_list_add_fill(spy_command_list *list, const spy_tensor *to, uint32_t pattern,
+                                     spyi_text *error) {
+    if (to->element_count == 0) return SPY_OK;
+    spyi_fill_work fill =
+        spyi_fill_of(&to->storage->chunk, spyi_list_place(to), to->end_bytes - to->begin_bytes, pattern);
+    spyi_use use = spyi_list_use(to, SPYI_USE_WRITES);
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, NULL, &fill.work, &use, 1, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_FILL);
+    return status;
 }
 
 static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
@@ -109,7 +116,7 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return spyi_list_add_transfer(list, SPY_LIST_OP_COPY, to, from, 0, error);
+    return spyi_list_add_copy(list, SPY_LIST_OP_COPY, to, from, error);
 }
 
 spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
@@ -138,10 +145,10 @@ static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tenso
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
     if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
     if (status != SPY_OK) return status;
-    if (repeats) return spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, NULL, pattern, error);
+    if (repeats) return spyi_list_add_fill(list, tensor, pattern, error);
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_fill_tensor(source, value, error);
-    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, source, 0, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_FILL, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -162,7 +169,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
     if (status != SPY_OK) return status;
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_tensor_upload(source, data, error);
-    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_WRITE, tensor, source, 0, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_WRITE, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -177,14 +184,13 @@ spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void
 
 // >>barriers, labels, timestamps
 
+// What uses no memory. `work` NULL: a barrier.
 static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 uint32_t slot, spyi_text *error) {
+                                 const spyi_work *work, spyi_text *error) {
     spyi_list_op *op;
-    spy_status status = spyi_list_add(list, kind, name, NULL, 0, 0, NULL, &op, error);
-    if (status != SPY_OK) return status;
-    op->pattern = slot;
-    spyi_list_added(list, op);
-    return SPY_OK;
+    spy_status status = spyi_list_add(list, name, work, NULL, 0, &op, error);
+    if (status == SPY_OK) spyi_list_added(list, op, kind);
+    return status;
 }
 
 spy_status spy_list_barrier(spy_command_list *list) {
@@ -192,18 +198,27 @@ spy_status spy_list_barrier(spy_command_list *list) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, 0, &error),
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, NULL, &error),
                            &error);
 }
 
-static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, const char *name,
-                                 const char *function) {
+static spy_status spyi_list_label(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
+                                  const char *name, spyi_text *error) {
+    spyi_label_work work = spyi_label_of(label, name);
+    uint32_t depth = list->depth; // as its operation has it: behind it
+    list->depth = label == SPYI_LABEL_PUSH ? depth + 1 : label == SPYI_LABEL_POP ? depth - 1 : depth;
+    spy_status status = spyi_list_mark(list, kind, name, &work.work, error);
+    if (status != SPY_OK) list->depth = depth;
+    return status;
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
+                                 const char *name, const char *function) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (name) {
-        status = spyi_list_mark(list, kind, name, 0, &error);
-        if (status == SPY_OK && kind == SPY_LIST_OP_PUSH_LABEL) list->depth++;
+        status = spyi_list_label(list, kind, label, name, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "'name': expected a text, got NULL");
@@ -212,11 +227,11 @@ static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, 
 }
 
 spy_status spy_list_push_label(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, name, "spy_list_push_label");
+    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
 }
 
 spy_status spy_list_marker(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_MARKER, name, "spy_list_marker");
+    return spyi_list_name(list, SPY_LIST_OP_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
 }
 
 spy_status spy_list_pop_label(spy_command_list *list) {
@@ -225,8 +240,7 @@ spy_status spy_list_pop_label(spy_command_list *list) {
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (list->depth) {
-        status = spyi_list_mark(list, SPY_LIST_OP_POP_LABEL, NULL, 0, &error);
-        if (status == SPY_OK) list->depth--;
+        status = spyi_list_label(list, SPY_LIST_OP_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "no label has been pushed");
@@ -244,7 +258,8 @@ static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) 
         spyi_text_add(error, "the list has %u timestamps already, which is the most", SPYI_TIME_SLOTS);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, list->time_count, error);
+    spyi_time_mark_work mark = spyi_time_mark_of(list->time_count);
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, &mark.work, error);
     if (status == SPY_OK) list->time_count++;
     return status;
 }

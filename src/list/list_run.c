@@ -1,110 +1,56 @@
 // Operations of a command list one by one, as they were recorded: no look at arguments, shapes or plans.
 #include "list/list.h"
 
-SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
-                                    spyi_dispatch *launch) {
-    *launch = op->launch;
-    launch->block = list->bytes + op->block;
-    launch->bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
-    spyi_uniform *uniforms = (spyi_uniform *)(void *)(list->bytes + op->uniforms);
-    size_t data = op->data;
-    for (uint32_t i = 0; i < op->uniform_count; i++) { // the list's bytes may have moved
-        uniforms[i].data = list->bytes + data;
-        data += spyi_align(uniforms[i].size, 16);
-    }
-    launch->uniforms = uniforms;
-}
-
-static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
-    spyi_dispatch launch;
-    spyi_list_get_dispatch(list, op, &launch);
-    op->plan->last_submit = device->backend->open_submit(device->gpu);
-    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
-    spy_status status = device->backend->dispatch(device->gpu, &launch, error);
-    spyi_uses_done(device, launch.barrier, op->untracked, status);
-    return status;
-}
-
-static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
-    const spyi_use *to = &list->uses[op->first_use];
-    const spyi_chunk *chunk = &to->storage->chunk;
-    uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
-    bool barrier = spyi_take_uses(device, to, op->use_count, false);
-    spy_status status;
-    if (op->repeats) {
-        status = device->backend->fill(device->gpu, chunk, offset, size, op->pattern, barrier, error);
-    } else {
-        const spyi_use *from = to + 1;
-        status = device->backend->copy(device->gpu, chunk, offset, &from->storage->chunk,
-                                       from->storage->offset + from->begin, size, barrier, error);
-    }
-    spyi_uses_done(device, barrier, false, status);
-    return status;
-}
-
+// Work that uses nothing waits for nothing: a barrier that is owed goes to the next that does.
 static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
     spy_device *device = list->sink.object.device;
-    switch (op->kind) {
-    case SPY_LIST_OP_CALL: return spyi_list_dispatch(list, op, error);
-    case SPY_LIST_OP_COPY:
-    case SPY_LIST_OP_FILL:
-    case SPY_LIST_OP_WRITE: return spyi_list_transfer(list, op, error);
-    case SPY_LIST_OP_BARRIER: device->barrier_owed = true; return SPY_OK;
-    case SPY_LIST_OP_PUSH_LABEL:
-        return device->backend->label(device->gpu, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_POP_LABEL: return device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, error);
-    case SPY_LIST_OP_MARKER:
-        return device->backend->label(device->gpu, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
-    case SPY_LIST_OP_TIMESTAMP: return device->backend->time_mark(device->gpu, op->pattern, error);
-    case SPY_LIST_OP_NONE: break;
+    if (!op->work) {
+        device->barrier_owed = true;
+        return SPY_OK;
     }
-    return SPY_OK;
+    if (!op->plan && !op->use_count) return spyi_record(device->backend, device->gpu, op->work, error);
+    spy_status status =
+        spyi_record_with(device, op->work, list->uses + op->first_use, op->use_count, op->untracked, error);
+    if (op->plan) op->plan->last_submit = device->last_submit;
+    return status;
 }
 
 // The times go from their slots, which all lists share, to the list's own memory.
 static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
-    spy_device *device = list->sink.object.device;
     const spy_tensor *times = list->times;
-    spyi_use use;
-    memset(&use, 0, sizeof use);
-    use.storage = times->storage;
-    use.begin = times->begin_bytes;
-    use.end = times->end_bytes;
-    use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spy_status status = device->backend->time_store(
-        device->gpu, &use.storage->chunk, use.storage->offset + use.begin, list->time_count, barrier, error);
-    spyi_uses_done(device, barrier, false, status);
-    return status;
+    spyi_use use =
+        spyi_use_of(&times->storage->resource, times->begin_bytes, times->end_bytes, SPYI_USE_WRITES);
+    spyi_time_store_work store =
+        spyi_time_store_of(&times->storage->chunk, times->storage->offset + use.begin, list->time_count);
+    return spyi_record_with(list->sink.object.device, &store.work, &use, 1, false, error);
 }
 
 // Also what a failure part of the way left open.
 static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
     spyi_text ignored = { NULL, 0, 0 };
-    for (; depth > 0; depth--) (void)device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, &ignored);
+    spyi_label_work pop = spyi_label_of(SPYI_LABEL_POP, NULL);
+    for (; depth > 0; depth--) (void)spyi_record(device->backend, device->gpu, &pop.work, &ignored);
     spyi_text_free(&ignored);
 }
 
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
-    uint32_t depth = 0; // open labels
+    uint32_t depth = 0, labelled = 0; // open labels: the operations', the list's own
     if (list->label) {
-        status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
-        depth += status == SPY_OK;
+        spyi_label_work push = spyi_label_of(SPYI_LABEL_PUSH, list->label);
+        status = spyi_record(device->backend, device->gpu, &push.work, error);
+        labelled = status == SPY_OK;
     }
     for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {
         const spyi_list_op *op = &list->ops[i];
         status = spyi_list_run_op(list, op, error);
-        if (status != SPY_OK)
-            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count, op->name ? ": " : "",
-                          spyi_list_op_name(list, op));
-        else if (op->kind == SPY_LIST_OP_PUSH_LABEL) depth++;
-        else if (op->kind == SPY_LIST_OP_POP_LABEL) depth--;
+        if (SPYI_LIKELY(status == SPY_OK)) depth = op->depth;
+        else
+            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count,
+                          op->name[0] ? ": " : "", op->name);
     }
     if (status == SPY_OK && list->times) status = spyi_list_store_times(list, error);
-    spyi_list_pop_labels(device, depth);
+    spyi_list_pop_labels(device, depth + labelled);
     return status;
 }

@@ -10,17 +10,18 @@ typedef struct spyi_set_place {
     uint32_t index; // of the leaf; UINT32_MAX: a feed
 } spyi_set_place;
 
-// Where a dispatch has it among the list's bytes; 0: nowhere, its kernel does without.
-static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *place) {
+// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without.
+static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
     for (uint32_t p = 0; p < e->pack_count && place->index != UINT32_MAX; p++)
         if (e->packs[p].leaf == place->index && e->packs[p].op >= SPYI_PACK_SCALAR)
-            return op->block + e->packs[p].offset;
+            return (uint8_t *)(uintptr_t)dispatch->block + e->packs[p].offset;
     const spyi_feeds *feeds = &op->variant->feeds;
     for (uint32_t f = 0; f < feeds->count && place->index == UINT32_MAX; f++)
         if (strcmp(feeds->items[f].leaf.path, place->leaf->path) == 0)
-            return op->data + feeds->items[f].offset;
-    return 0;
+            return (uint8_t *)(uintptr_t)dispatch->uniforms[0].data + feeds->items[f].offset;
+    return NULL;
 }
 
 // A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
@@ -122,8 +123,8 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
-        size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
-        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place));
+        uint8_t *at = spyi_set_find(&list->ops[call->first_op + i], place);
+        if (at) memcpy(at, list->scratch, spyi_set_size(place));
     }
 }
 
@@ -133,9 +134,7 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
     spy_status status = SPY_OK;
     for (uint32_t i = 0; i < call->op_count && status == SPY_OK; i++) {
         const spyi_list_op *op = &list->ops[call->first_op + i];
-        spyi_dispatch launch;
-        spyi_list_get_dispatch(list, op, &launch);
-        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch, error);
+        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, op->work, error);
     }
     if (status != SPY_OK) spyi_list_drop_graph(list);
     return status;
@@ -177,7 +176,7 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
         const spyi_list_call *c = &list->calls[call]; // its function may have gone with its module
         if (status != SPY_OK)
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
-                          c->op_count ? (const char *)list->bytes + list->ops[c->first_op].name : "");
+                          c->op_count ? list->ops[c->first_op].name : "");
     }
     if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);

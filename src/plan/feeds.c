@@ -157,7 +157,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
     if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
-        feeds->uniform_count > limits->profile.max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        feeds->uniform_count > limits->profile.max_uniforms ||
+        feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
                       feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
@@ -266,6 +267,7 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
         if (status != SPY_OK) return status;
         if (!feed->leaf.binds) continue;
         spyi_binding *binding = &bindings[feed->slot];
+        binding->kind = SPYI_BINDING_BUFFER;
         binding->handle = v->tensor->storage->chunk.handle;
         binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
         binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;

@@ -55,17 +55,43 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Its group, its block, and the parameters in that: of our own kernels the block is the only one.
-static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
-                              spyi_kernel_desc *desc) {
-    static const uint32_t whole[1] = { 0 };
+typedef struct spyi_parameters {
+    spyi_parameter items[SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS + SPYI_MOST_ENTRY_PARAMS];
+    uint32_t count;
+} spyi_parameters;
+
+static void spyi_add_parameter(spyi_parameters *p, spyi_parameter_kind kind, uint32_t number, uint32_t holder,
+                               uint32_t offset) {
+    spyi_parameter *added = &p->items[p->count++];
+    memset(added, 0, sizeof *added);
+    added->kind = (uint8_t)kind;
+    added->stages = SPYI_STAGE_COMPUTE;
+    added->count = 1;
+    added->number = number;
+    added->place.holder = holder;
+    added->place.offset = offset;
+}
+
+// The kernel's group, its block, and its parameters: buffers as the compiler has numbered them, uniform buffers, and what
+// lies in the block. Of our own kernels the block is one parameter.
+static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
+                                  const spyi_inputs *inputs, spyi_parameters *p, spyi_interface *out) {
     const uint32_t *threads = plan->bound.options.threads;
-    desc->group_size = e->group_size;
-    for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
-    desc->block_size = e->block_size;
-    desc->block_by_address = e->block_by_address;
-    desc->params = plan->bound.shader ? entry->places : whole;
-    desc->param_count = plan->bound.shader ? entry->place_count : e->block_size ? 1 : 0;
+    p->count = inputs->parameter_count;
+    memcpy(p->items, inputs->parameters, p->count * sizeof *p->items);
+    for (uint32_t i = 0; i < inputs->uniform_count; i++)
+        spyi_add_parameter(p, SPYI_PARAMETER_UNIFORM, inputs->binding_count + i,
+                           inputs->uniform_place[i].holder, inputs->uniform_place[i].offset);
+    for (uint32_t i = 0; plan->bound.shader && i < entry->place_count; i++)
+        spyi_add_parameter(p, SPYI_PARAMETER_VALUES, 0, SPYI_HOLDER_BLOCK, entry->places[i]);
+    if (!plan->bound.shader && e->block_size)
+        spyi_add_parameter(p, SPYI_PARAMETER_VALUES, 0, SPYI_HOLDER_BLOCK, 0);
+    memset(out, 0, sizeof *out);
+    out->parameters = p->items;
+    out->parameter_count = p->count;
+    for (int i = 0; i < 3; i++) out->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
+    out->block_size = e->block_size;
+    out->block_by_address = e->block_by_address;
 }
 
 // The variant without a kernel: its text, and what packs its block but for a shader's.
@@ -203,6 +229,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
+        spyi_parameters parameters;
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -211,11 +238,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
-        spyi_kernel_sizes(plan, &own, &variant->emitted, &desc);
-        desc.binding_count = variant->feeds.binding_count;
-        desc.slots = code.inputs.slots;
-        desc.uniform_count = variant->feeds.uniform_count;
-        desc.uniform_places = code.inputs.uniform_place;
+        spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.interface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);

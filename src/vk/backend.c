@@ -1,7 +1,7 @@
 // The Vulkan backend's table.
 #include "vk/internal.h"
 
-// In the order of struct spyi_backend.
+// In the order of struct spyi_backend; work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
     "vulkan",
@@ -13,21 +13,22 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_compile_as_is,
     spyi_vk_load,
     spyi_vk_destroy_kernel,
-    spyi_vk_dispatch,
-    spyi_vk_copy,
-    spyi_vk_fill,
-    spyi_vk_upload,
+    {
+        spyi_vk_dispatch,
+        spyi_vk_copy,
+        spyi_vk_fill,
+        spyi_vk_upload,
+        spyi_vk_label,
+        spyi_vk_time_mark,
+        spyi_vk_time_store,
+    },
     spyi_vk_download,
     spyi_vk_time_begin,
     spyi_vk_time_end,
     spyi_vk_time_elapsed,
-    spyi_vk_open_submit,
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    spyi_vk_label,
-    spyi_vk_time_mark,
-    spyi_vk_time_store,
     NULL, // no graphs: command buffers are recorded anew
     NULL,
     NULL,

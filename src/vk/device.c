@@ -52,7 +52,7 @@ static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t shown = 0;
-    for (; number <= gpu->open && shown < 3; number++) {
+    for (; number <= gpu->base.open && shown < 3; number++) {
         const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
         if (batch->number != number || batch->recent_count == 0) continue;
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
@@ -304,7 +304,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
     }
     gpu->base.backend = spy_vk_backend();
     gpu->base.ctx = ctx;
-    gpu->open = 1;
+    gpu->base.open = 1;
     spyi_mutex_init(&gpu->layout_lock);
     status = spyi_vk_setup(gpu, desc, error);
     if (status != SPY_OK) {

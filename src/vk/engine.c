@@ -54,7 +54,7 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     }
     if (gpu->recording_tag == 0) gpu->recording_tag = spyi_vk_make_tag(gpu);
     recording->serial = ++gpu->recording_serial;
-    recording->first = gpu->open;
+    recording->first = gpu->base.open;
     if (gpu->last_recording != NULL) gpu->last_recording->next = recording;
     else gpu->first_recording = recording;
     gpu->last_recording = recording;
@@ -85,7 +85,7 @@ SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
         return SPY_ERROR_INVALID_ARGUMENT;
     }
     spyi_vk_recording_barrier(gpu);
-    gpu->last_recording->last = gpu->open++;
+    gpu->last_recording->last = gpu->base.open++;
     gpu->external = VK_NULL_HANDLE;
     gpu->external_used = false;
     gpu->commands = VK_NULL_HANDLE;

@@ -223,8 +223,8 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
                                                                               "vkSetDebugUtilsObjectNameEXT");
     instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
         instance->handle, "vkCmdBeginDebugUtilsLabelEXT");
-    instance->end_label = (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle,
-                                                                             "vkCmdEndDebugUtilsLabelEXT");
+    instance->end_label =
+        (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle, "vkCmdEndDebugUtilsLabelEXT");
     instance->insert_label = (PFN_vkCmdInsertDebugUtilsLabelEXT)instance->get_proc(
         instance->handle, "vkCmdInsertDebugUtilsLabelEXT");
     if (debug_utils) {

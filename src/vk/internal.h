@@ -6,6 +6,7 @@
 
 #include "api/vk.h"
 #include "backend/target.h"
+#include "backend/work.h"
 #include "vk/functions.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -172,8 +173,8 @@ typedef struct spyi_vk_adapter {
 // >>the device
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
-    spyi_chunk chunk; // mapped
-    size_t used;      // bytes
+    spyi_chunk chunk;    // mapped
+    size_t used;         // bytes
     VkBufferView *views; // that the same work uses
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
@@ -202,17 +203,18 @@ typedef struct spyi_vk_semaphores {
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Neighbouring bindings of a kernel that one write fills: buffers of one type, or one array of them.
+// Neighbouring bindings of a kernel that one write fills: structured buffers, or one array, or one typed buffer.
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
+    VkFormat format; // of typed buffers; else VK_FORMAT_UNDEFINED
 } spyi_vk_run;
 
-// What a layout is made of; unused slots are zero.
+// What a layout is made of; unused parameters are zero.
 typedef struct spyi_vk_shape {
     uint32_t push_size; // multiple of 4: the block, or 8 for its address
-    uint32_t binding_count, uniform_count;
-    spyi_slot slots[SPYI_VK_MAX_BINDINGS];
+    uint32_t count;
+    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // those with bindings, and uniform buffers
 } spyi_vk_shape;
 
 // Kernels of equal shapes share one.
@@ -224,10 +226,10 @@ typedef struct spyi_vk_layout {
 } spyi_vk_layout;
 
 typedef struct spyi_vk_kernel {
+    spyi_kernel_base base; // first
     VkPipeline pipeline;
     VkPipelineLayout layout;
-    uint32_t block_size;
-    spyi_vk_shape shape;
+    uint32_t push_size; // of the shape
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
     bool block_by_address;
@@ -254,17 +256,16 @@ typedef struct spyi_vk_gpu {
     bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
-    // Recording. `open` is the number of the batch being recorded. Numbers below it are our submitted batches and an
+    // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
     // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
     VkCommandBuffer commands; // to record into; NULL: none begun
     spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
-    uint64_t open;
-    uint64_t submitted;    // the last of our own batches
-    uint64_t finished;     // our own batches up to here, as last seen
-    uint32_t work;         // operations in the open batch
-    size_t work_bytes;     // in its pages
-    uint64_t next_poll_ns; // not before then: look whether the queue is idle
-    spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
+    uint64_t submitted;       // the last of our own batches
+    uint64_t finished;        // our own batches up to here, as last seen
+    uint32_t work;            // operations in the open batch
+    size_t work_bytes;        // in its pages
+    uint64_t next_poll_ns;    // not before then: look whether the queue is idle
+    spyi_vk_batch *batch;     // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
@@ -278,7 +279,7 @@ typedef struct spyi_vk_gpu {
     spyi_vk_recording *free_recordings; // to be used again
     uint64_t recording_serial;          // of the last one that was begun
     uint64_t recording_tag;             // upper bits of this device's ids
-    spyi_vk_semaphores waits, signals; // of the next submission
+    spyi_vk_semaphores waits, signals;  // of the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
@@ -291,10 +292,10 @@ typedef struct spyi_vk_gpu {
     VkSemaphore lane;     // timeline of the lane
     uint64_t lane_number; // last submission to it
 
-    VkQueryPool queries;  // two timestamps; made when first used
-    uint64_t time_number; // batch of time_end; 0: none
-    bool timing; // between time_begin and time_end
-    VkQueryPool marks; // SPYI_TIME_SLOTS timestamps; made when first used
+    VkQueryPool queries;             // two timestamps; made when first used
+    uint64_t time_number;            // batch of time_end; 0: none
+    bool timing;                     // between time_begin and time_end
+    VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
     uint32_t label_depth;            // open labels
     char labels[SPYI_VK_LABELS][64]; // of which these, cut off
 
@@ -358,7 +359,7 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // `size` bytes that live as long as the batch, or the engine's recording.
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
-SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error);
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
@@ -367,17 +368,14 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 // Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
-                                         spyi_text *error);
+                                spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
 
 // >>record.c
-SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                spyi_text *error);
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                uint32_t pattern, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
@@ -388,20 +386,19 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 // All work recorded earlier is finished and visible; `counts`: to the reading of indirect group counts as well.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
 // Timestamps, in a pool made when first needed.
-SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count, spyi_text *error);
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
+                                        spyi_text *error);
 // Make sure that a command buffer is open: gpu->commands.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
 
 // >>mark.c
-SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
 SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
-SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
-SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                      bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>submit.c
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
@@ -423,8 +420,7 @@ SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                     uint64_t size, uint64_t after, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);

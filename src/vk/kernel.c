@@ -23,28 +23,33 @@ SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
     return VK_FORMAT_UNDEFINED;
 }
 
-static VkDescriptorType spyi_vk_slot_type(const spyi_slot *slot) {
-    return slot->kind == SPYI_SLOT_TEXELS      ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER
-           : slot->kind == SPYI_SLOT_RW_TEXELS ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER
-                                               : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+static VkDescriptorType spyi_vk_descriptor_type(const spyi_parameter *parameter) {
+    switch ((spyi_parameter_kind)parameter->kind) {
+    case SPYI_PARAMETER_UNIFORM: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    case SPYI_PARAMETER_TEXELS: return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+    case SPYI_PARAMETER_RW_TEXELS: return VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+    default: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    }
 }
 
-// One write runs on through neighbours of one type; an array has one of its own.
-static void spyi_vk_make_runs(spyi_vk_kernel *kernel) {
+// One write runs on through neighbouring structured buffers; an array has one of its own, and a typed buffer, too.
+static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape) {
     spyi_vk_run *run = NULL;
-    bool array = false;
-    uint32_t i;
-    for (i = 0; i < kernel->shape.binding_count; i++) {
-        const spyi_slot *slot = &kernel->shape.slots[i];
-        VkDescriptorType type = spyi_vk_slot_type(slot);
-        if (run == NULL || (slot->count != 0 && (array || slot->count != 1 || run->type != type))) {
-            run = &kernel->runs[kernel->run_count++];
-            run->first = i;
-            run->count = 0;
-            run->type = type;
-            array = slot->count != 1;
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const spyi_parameter *p = &shape->parameters[i];
+        bool plain = p->kind == SPYI_PARAMETER_BUFFER && p->count == 1;
+        if (!spyi_takes_bindings(p)) continue;
+        if (run != NULL && plain) {
+            run->count++;
+            continue;
         }
-        run->count++;
+        spyi_vk_run *next = &kernel->runs[kernel->run_count++];
+        next->first = p->number;
+        next->count = p->count;
+        next->type = spyi_vk_descriptor_type(p);
+        next->format = p->kind == SPYI_PARAMETER_BUFFER ? VK_FORMAT_UNDEFINED
+                                                        : spyi_vk_texel_format(p->scalar, p->columns);
+        run = plain ? next : NULL;
     }
 }
 
@@ -55,22 +60,19 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
     const spyi_vk_shape *shape = &layout->shape;
-    uint32_t i, count = 0, end = shape->binding_count + shape->uniform_count;
-    if (end > 0) {
+    uint32_t i;
+    if (shape->count > 0) {
         memset(bindings, 0, sizeof bindings);
-        for (i = 0; i < end; i++) {
-            bool buffer = i < shape->binding_count;
-            if (buffer && shape->slots[i].count == 0) continue; // of the array before
-            bindings[count].binding = i;
-            bindings[count].descriptorType =
-                buffer ? spyi_vk_slot_type(&shape->slots[i]) : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-            bindings[count].descriptorCount = buffer ? shape->slots[i].count : 1;
-            bindings[count++].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        for (i = 0; i < shape->count; i++) {
+            bindings[i].binding = shape->parameters[i].number;
+            bindings[i].descriptorType = spyi_vk_descriptor_type(&shape->parameters[i]);
+            bindings[i].descriptorCount = shape->parameters[i].count;
+            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
         set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-        set.bindingCount = count;
+        set.bindingCount = shape->count;
         set.pBindings = bindings;
         *what = "vkCreateDescriptorSetLayout";
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
@@ -81,7 +83,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = end > 0 ? 1 : 0;
+    info.setLayoutCount = shape->count > 0 ? 1 : 0;
     info.pSetLayouts = &layout->set;
     info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
@@ -96,13 +98,13 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
 }
 
 // Layouts live as long as the device: there are few, one for each shape.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out,
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_shape *shape, VkPipelineLayout *out,
                                     const char **what) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
     for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
-        if (memcmp(&layout->shape, &kernel->shape, sizeof layout->shape) == 0) break;
+        if (memcmp(&layout->shape, shape, sizeof layout->shape) == 0) break;
     }
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
@@ -110,7 +112,7 @@ static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kern
             *what = "the allocation of a layout";
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
-            layout->shape = kernel->shape;
+            layout->shape = *shape;
             result = spyi_vk_make_layout(gpu, layout, what);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
@@ -137,28 +139,31 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                                        spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
-    uint32_t i, kinds[SPYI_SLOT_RW_TEXELS + 1] = { 0, 0, 0 };
-    if (!desc->block_by_address && desc->block_size > limits->profile.max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
-                      limits->profile.max_block_bytes);
+    const spyi_interface *interface = &desc->interface;
+    const spyi_kernel_base has = spyi_interface_counts(interface);
+    uint32_t i, kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { 0 };
+    if (!interface->block_by_address && interface->block_size > limits->profile.max_block_bytes) {
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
+                      interface->block_size, limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->binding_count + desc->uniform_count > limits->profile.max_bindings ||
-        desc->uniform_count > limits->profile.max_uniforms) {
+    if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
+        has.uniform_count > limits->profile.max_uniforms) {
         spyi_text_add(error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
                       "which %u uniform buffers",
-                      desc->binding_count, desc->uniform_count, limits->profile.max_bindings,
+                      has.binding_count, has.uniform_count, limits->profile.max_bindings,
                       limits->profile.max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (i = 0; i < desc->binding_count && desc->slots != NULL; i++) kinds[desc->slots[i].kind]++;
-    if (kinds[SPYI_SLOT_TEXELS] > have->maxPerStageDescriptorSampledImages ||
-        kinds[SPYI_SLOT_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
+    for (i = 0; i < interface->parameter_count; i++)
+        kinds[interface->parameters[i].kind] += interface->parameters[i].count;
+    if (kinds[SPYI_PARAMETER_TEXELS] > have->maxPerStageDescriptorSampledImages ||
+        kinds[SPYI_PARAMETER_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
         spyi_text_add(error,
                       "the kernel has %u typed buffers that it reads and %u that it writes, the device '%s' "
                       "takes %u and %u",
-                      kinds[SPYI_SLOT_TEXELS], kinds[SPYI_SLOT_RW_TEXELS], gpu->adapter.info.name,
+                      kinds[SPYI_PARAMETER_TEXELS], kinds[SPYI_PARAMETER_RW_TEXELS], gpu->adapter.info.name,
                       have->maxPerStageDescriptorSampledImages, have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
@@ -174,12 +179,12 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
 }
 
 // `what` gets the name of the function that failed.
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
-                                      const char **what) {
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
+                                      const spyi_vk_shape *shape, spyi_vk_kernel *kernel, const char **what) {
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout, what);
+    VkResult result = spyi_vk_find_layout(gpu, shape, &kernel->layout, what);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(module_info);
     module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -206,7 +211,9 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
                                 spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
+    const spyi_interface *interface = &desc->interface;
     spyi_vk_kernel *kernel;
+    spyi_vk_shape shape;
     VkResult result;
     uint32_t i;
     spy_status status = spyi_vk_check_kernel(gpu, desc, error);
@@ -217,21 +224,23 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    kernel->block_size = desc->block_size;
-    kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
-    kernel->shape.push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
-    kernel->shape.binding_count = desc->binding_count;
-    kernel->shape.uniform_count = desc->uniform_count;
-    for (i = 0; i < desc->binding_count; i++) {
-        if (desc->slots != NULL) kernel->shape.slots[i] = desc->slots[i];
-        else kernel->shape.slots[i].count = 1;
+    kernel->base = spyi_interface_counts(interface);
+    kernel->block_by_address = interface->block_by_address && interface->block_size > 0;
+    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(interface->block_size, 4);
+    SPYI_VK_ZERO(shape);
+    shape.push_size = kernel->push_size;
+    for (i = 0; i < interface->parameter_count; i++) {
+        if (interface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
+        shape.parameters[shape.count] = interface->parameters[i];
+        SPYI_VK_ZERO(shape.parameters[shape.count].place); // which says nothing here
+        shape.count++;
     }
-    spyi_vk_make_runs(kernel);
+    spyi_vk_make_runs(kernel, &shape);
     (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';
     spyi_mutex_unlock(&gpu->instance.message_lock);
-    result = spyi_vk_make_pipeline(gpu, desc, kernel, &what);
+    result = spyi_vk_make_pipeline(gpu, desc, &shape, kernel, &what);
     if (result != VK_SUCCESS) {
         spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
         status = spyi_vk_fail(gpu, result, what, error);

@@ -47,15 +47,16 @@ static void spyi_vk_pop_label(spyi_vk_gpu *gpu) {
     if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(gpu->commands);
 }
 
-SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *name, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    const spyi_label_work *given = (const spyi_label_work *)(const void *)work;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(given->name);
     spy_status status;
     if (!spyi_vk_has_labels(gpu)) return SPY_OK;
     status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    switch (kind) {
-    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, name); break;
+    switch (given->label) {
+    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, given->name); break;
     case SPYI_LABEL_POP: spyi_vk_pop_label(gpu); break;
     case SPYI_LABEL_POINT: gpu->instance.insert_label(gpu->commands, &label); break;
     }
@@ -63,8 +64,9 @@ SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *na
 }
 
 // A reset comes after what was recorded earlier with the slot: queries keep the order of the queue among themselves.
-SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     spy_status status = spyi_vk_make_queries(gpu, &gpu->marks, SPYI_TIME_SLOTS, error);
     if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
@@ -73,13 +75,14 @@ SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *e
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
-                                      bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
-    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, count, (VkBuffer)to->handle, offset,
-                                      sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, store->count, (VkBuffer)store->to->handle,
+                                      store->offset, sizeof(uint64_t),
+                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     return spyi_vk_recorded(gpu, true, error);
 }

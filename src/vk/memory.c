@@ -213,7 +213,7 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
 }
 
 // Made for one dispatch: it lives as long as the work's pages.
-SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error) {
     VkBufferViewCreateInfo info;
     VkResult result;
@@ -234,7 +234,7 @@ SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *bindi
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
     info.buffer = (VkBuffer)binding->handle;
-    info.format = spyi_vk_texel_format(slot->scalar, slot->columns);
+    info.format = format;
     info.offset = binding->offset;
     info.range = binding->range;
     result = gpu->vk.vkCreateBufferView(gpu->device, &info, NULL, view);

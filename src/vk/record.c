@@ -29,7 +29,7 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
 
 // Begins the open batch in its slot, or takes the engine's command buffer.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
-    spyi_vk_batch *batch = &gpu->batches[gpu->open % SPYI_VK_BATCHES];
+    spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
     VkCommandBufferBeginInfo info;
     VkResult result;
     spy_status status;
@@ -53,7 +53,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     result = gpu->vk.vkBeginCommandBuffer(batch->commands, &info);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkBeginCommandBuffer", error);
-    batch->number = gpu->open;
+    batch->number = gpu->base.open;
     batch->recent_count = 0;
     gpu->batch = batch;
     gpu->commands = batch->commands;
@@ -80,7 +80,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     now = spyi_time_ns();
     if (now < gpu->next_poll_ns) return SPY_OK;
     gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
-    if (spyi_vk_poll(gpu) + 1 < gpu->open) return SPY_OK;
+    if (spyi_vk_poll(gpu) + 1 < gpu->base.open) return SPY_OK;
     status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     spent = (spyi_time_ns() - now) * SPYI_VK_IDLE_SHARE;
     gpu->next_poll_ns = now + (spent < SPYI_VK_IDLE_MIN_NS   ? SPYI_VK_IDLE_MIN_NS
@@ -105,9 +105,8 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
             infos[i].buffer = (VkBuffer)bindings[i].handle;
             infos[i].offset = bindings[i].offset;
             infos[i].range = bindings[i].range;
-            if (SPYI_LIKELY(kernel->shape.slots[i].kind == SPYI_SLOT_BUFFER)) continue;
-            spy_status status =
-                spyi_vk_make_view(gpu, &bindings[i], &kernel->shape.slots[i], &views[i], error);
+            if (SPYI_LIKELY(run->format == VK_FORMAT_UNDEFINED)) continue;
+            spy_status status = spyi_vk_make_view(gpu, &bindings[i], run->format, &views[i], error);
             if (status != SPY_OK) return status;
         }
         write->sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
@@ -133,13 +132,12 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
     VkWriteDescriptorSet write;
     uint32_t i;
-    for (i = 0; i < kernel->shape.uniform_count; i++) {
+    for (i = 0; i < kernel->base.uniform_count; i++) {
         spyi_vk_page *page;
         size_t offset;
-        spy_status status =
-            spyi_vk_take_bytes(gpu, uniforms[i].size,
-                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment, &page, &offset,
-                               error);
+        spy_status status = spyi_vk_take_bytes(gpu, uniforms[i].size,
+                                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment,
+                                               &page, &offset, error);
         if (status != SPY_OK) return status;
         memcpy((char *)page->chunk.mapped + offset, uniforms[i].data, uniforms[i].size);
         infos[i].buffer = (VkBuffer)page->chunk.handle;
@@ -148,8 +146,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     }
     SPYI_VK_ZERO(write);
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstBinding = kernel->shape.binding_count;
-    write.descriptorCount = kernel->shape.uniform_count;
+    write.dstBinding = kernel->base.binding_count;
+    write.descriptorCount = kernel->base.uniform_count;
     write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     write.pBufferInfo = infos;
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
@@ -165,25 +163,26 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_vk_page *page;
         size_t offset;
         uint64_t address;
-        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, 16, &page, &offset, error);
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->base.block_size, 16, &page, &offset, error);
         if (status != SPY_OK) return status;
-        memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
+        memcpy((char *)page->chunk.mapped + offset, block, kernel->base.block_size);
         address = page->chunk.address + offset;
         memcpy(padded, &address, sizeof address);
-    } else if (kernel->shape.push_size <= sizeof padded) {
-        memset(padded, 0, kernel->shape.push_size);
-        memcpy(padded, block, kernel->block_size);
+    } else if (kernel->push_size <= sizeof padded) {
+        memset(padded, 0, kernel->push_size);
+        memcpy(padded, block, kernel->base.block_size);
     } else {
-        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
+        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->base.block_size);
         return SPY_ERROR_INTERNAL;
     }
     gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                               kernel->shape.push_size, push);
+                               kernel->push_size, push);
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)work;
     spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)dispatch->kernel;
     VkCommandBuffer commands;
     spy_status status;
@@ -192,15 +191,15 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (dispatch->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
     }
-    if (SPYI_LIKELY(kernel->shape.push_size == kernel->block_size && !kernel->block_by_address)) {
-        if (kernel->shape.push_size > 0) {
+    if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
+        if (kernel->push_size > 0) {
             gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kernel->shape.push_size, dispatch->block);
+                                       kernel->push_size, dispatch->block);
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
@@ -210,7 +209,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
         if (status != SPY_OK) return status;
     }
-    if (kernel->shape.uniform_count > 0) {
+    if (kernel->base.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
         if (status != SPY_OK) return status;
     }
@@ -242,20 +241,21 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
-                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
-                                spyi_text *error) {
-    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset,
-                               size, barrier, error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
+    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, copy->to->handle, copy->to_offset,
+                               copy->from->handle, copy->from_offset, copy->size, work->before.barrier,
+                               error);
 }
 
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
-                                uint32_t pattern, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
-    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
+    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
+                            fill->pattern);
     return spyi_vk_recorded(gpu, false, error);
 }
 
@@ -303,7 +303,7 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *base, spyi_text *error) {
     status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 1);
-    gpu->time_number = gpu->open;
+    gpu->time_number = gpu->base.open;
     return spyi_vk_recorded(gpu, false, error);
 }
 

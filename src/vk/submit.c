@@ -2,23 +2,19 @@
 // batch goes to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
 #include "vk/internal.h"
 
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) {
-    return ((spyi_vk_gpu *)(void *)base)->open;
-}
-
 // Our own batches up to `number` have finished. Behind the last one there are only an engine's recordings.
 static void spyi_vk_note_finished(spyi_vk_gpu *gpu, uint64_t number) {
-    if (number >= gpu->submitted) number = gpu->open - 1;
+    if (number >= gpu->submitted) number = gpu->base.open - 1;
     if (number > gpu->finished) gpu->finished = number;
 }
 
 SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     uint64_t value = 0;
-    if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
+    if (gpu->finished + 1 >= gpu->base.open || gpu->lost) return gpu->finished;
     if (gpu->finished >= gpu->submitted) {
         spyi_vk_note_finished(gpu, gpu->finished);
     } else if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
-               value < gpu->open) { // a lost device may report anything
+               value < gpu->base.open) { // a lost device may report anything
         spyi_vk_note_finished(gpu, value);
     }
     return gpu->finished;
@@ -38,7 +34,7 @@ SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint64_t finished =
-        gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+        gpu->lost ? gpu->base.open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
     if (gpu->base.held_from != 0 && finished >= gpu->base.held_from) finished = gpu->base.held_from - 1;
     return finished;
 }
@@ -109,7 +105,7 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
         SPYI_VK_ZERO(info);
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
         info.semaphore = gpu->timeline;
-        info.value = gpu->open;
+        info.value = gpu->base.open;
         if (gpu->vk.vkSignalSemaphore(gpu->device, &info) != VK_SUCCESS) gpu->lost = true;
     }
     spyi_text_free(&ignored);
@@ -137,7 +133,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     spyi_vk_semaphores *signals = &gpu->signals;
     spy_status status = SPY_OK;
     if (gpu->batch == NULL && signals->count == 0) { // an engine's signal needs a submission of its own
-        if (gpu->external_used) gpu->open++;
+        if (gpu->external_used) gpu->base.open++;
         gpu->external_used = false;
         return SPY_OK;
     }
@@ -151,7 +147,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     }
     if (status == SPY_OK) {
         signals->handles[signals->count] = gpu->timeline;
-        signals->values[signals->count] = gpu->open;
+        signals->values[signals->count] = gpu->base.open;
         signals->count++;
         status = spyi_vk_submit_batch(gpu, error);
     }
@@ -160,12 +156,12 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     signals->count = 0;
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
-    gpu->submitted = gpu->open;
+    gpu->submitted = gpu->base.open;
     gpu->external_used = false;
     gpu->timing = false;
     gpu->work = 0;
     gpu->work_bytes = 0;
-    gpu->open++;
+    gpu->base.open++;
     return status;
 }
 
@@ -213,7 +209,7 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
         if (status != SPY_OK) return status;
     }
     spyi_vk_note_finished(gpu, number);
-    if (gpu->finished + 1 == gpu->open)
+    if (gpu->finished + 1 == gpu->base.open)
         gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
     return SPY_OK;
 }
@@ -224,7 +220,7 @@ SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeou
         spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // what can be waited for
         return status == SPY_OK ? SPY_ERROR_NOT_READY : status;
     }
-    if (number >= gpu->open) {
+    if (number >= gpu->base.open) {
         spy_status status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
     }

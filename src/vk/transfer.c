@@ -8,7 +8,7 @@
 
 // Nothing recorded, nothing in flight: mapped memory may be written directly.
 static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
-    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
+    return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->base.open;
 }
 
 // Through a page, in order of work.
@@ -43,7 +43,7 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
     if (staging->used > 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
         gpu->upload_next = (gpu->upload_next + 1) % SPYI_VK_STAGING_COUNT;
         staging = &gpu->upload[gpu->upload_next];
-        if (staging->number >= gpu->open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (staging->number >= gpu->base.open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
         if (status == SPY_OK) status = spyi_vk_wait_own(gpu, staging->number, UINT64_MAX, error);
         if (status == SPY_OK) staging->used = 0;
     }
@@ -76,7 +76,7 @@ static spy_status spyi_vk_post(spyi_vk_gpu *gpu, spyi_copy_team *team, const cha
 static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                const spyi_vk_piece *piece, bool barrier, spyi_text *error) {
     spy_status status;
-    piece->staging->number = gpu->open;
+    piece->staging->number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, to->handle, offset, piece->staging->chunk.handle, piece->at,
                                  piece->size, barrier, error);
     // Large pieces start at once, so that the GPU transfers while the team copies the next one.
@@ -115,9 +115,13 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
     return status;
 }
 
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
-                                  uint64_t size, bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const spyi_chunk *to = upload->to;
+    const void *data = upload->data;
+    const uint64_t offset = upload->offset, size = upload->size;
+    const bool barrier = work->before.barrier;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
     // then.
@@ -133,7 +137,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
             {
-                spy_status status = spyi_vk_wait(base, gpu->open, UINT64_MAX, error);
+                spy_status status = spyi_vk_wait(base, gpu->base.open, UINT64_MAX, error);
                 if (status != SPY_OK) return status;
             }
         }
@@ -230,9 +234,9 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
     uint64_t number;
     spy_status status = spyi_vk_fit_staging(gpu, staging, SPYI_VK_MEMORY_READBACK, size, error);
     if (status != SPY_OK) return status;
-    number = gpu->open;
+    number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, staging->chunk.handle, 0, from->handle, offset, size, true, error);
-    if (status == SPY_OK && gpu->open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    if (status == SPY_OK && gpu->base.open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     if (status == SPY_OK) status = spyi_vk_wait_own(gpu, number, UINT64_MAX, error);
     if (status == SPY_OK) memcpy(data, staging->chunk.mapped, (size_t)size);
     return status;
@@ -241,7 +245,7 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
 SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
                                     uint64_t size, uint64_t after, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
+    bool latest = after >= gpu->base.open || (after + 1 == gpu->base.open && gpu->batch == NULL);
     spy_status status;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
@@ -253,10 +257,10 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     if (latest && size <= SPYI_VK_STAGING_SIZE / 64 && gpu->external == VK_NULL_HANDLE) {
         return spyi_vk_download_small(gpu, data, from, offset, size, error);
     }
-    if (after >= gpu->open) {
+    if (after >= gpu->base.open) {
         status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
-        if (after >= gpu->open) after = gpu->open - 1; // there was no work
+        if (after >= gpu->base.open) after = gpu->base.open - 1; // there was no work
     }
     return spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
 }

@@ -30,11 +30,12 @@ static struct {
 
 static void blobs_key(const spyi_profile *profile, const spyi_kernel_desc *desc, uint64_t key[2]) {
     for (int i = 0; i < 2; i++) {
-        uint64_t sizes[] = { desc->group_size,       desc->prelude_size, desc->block_size,
-                             desc->block_by_address, desc->param_count,  desc->uniform_count };
+        const spyi_interface *in = &desc->interface;
+        uint64_t sizes[] = { in->group[0], in->group[1], in->group[2], desc->prelude_size, in->block_size, in->block_by_address, in->parameter_count };
         uint64_t h = spyi_hash(desc->code, desc->code_size, i ? 0x9e3779b97f4a7c15u : 1);
         h = spyi_hash(profile, sizeof *profile, h);
         h = spyi_hash(sizes, sizeof sizes, h);
+        h = in->parameter_count ? spyi_hash(in->parameters, in->parameter_count * sizeof *in->parameters, h) : h;
         h = spyi_hash(desc->entry, strlen(desc->entry) + 1, h);
         key[i] = desc->label ? spyi_hash(desc->label, strlen(desc->label) + 1, h) : h;
     }

@@ -115,10 +115,12 @@ static void check_unsized(const spyi_kernel_desc *desc, const char *text, spyi_t
         snprintf(used, sizeof used, "globalParams_0->%s", name);
         if (!strstr(end, used)) continue;
         spyi_text_add(out, "static_assert(0");
-        for (uint32_t i = 0; i < desc->uniform_count; i++) {
-            uint32_t holder = desc->uniform_places[i].holder;
-            if (holder < desc->uniform_count && desc->uniform_places[holder].holder == SPYI_HOLDER_NONE)
-                spyi_text_add(out, " || __INTADDR__(&((GlobalParams_0 *)0)->%s) == %u", name, desc->uniform_places[i].offset);
+        const spyi_interface *in = &desc->interface;
+        const spyi_parameter *uniforms = in->parameters; // of a CUDA kernel they come first
+        for (uint32_t i = 0; i < in->parameter_count && uniforms[i].kind == SPYI_PARAMETER_UNIFORM; i++) {
+            uint32_t holder = uniforms[i].place.holder;
+            if (holder < in->parameter_count && uniforms[holder].kind == SPYI_PARAMETER_UNIFORM && uniforms[holder].place.holder == SPYI_HOLDER_NONE)
+                spyi_text_add(out, " || __INTADDR__(&((GlobalParams_0 *)0)->%s) == %u", name, uniforms[i].place.offset);
         }
         spyi_text_add(out, ", \"the place of %s\");\n", name);
     }
@@ -130,8 +132,8 @@ static char *with_check(const spyi_kernel_desc *desc) {
     spyi_text code = { NULL, 0, 0 };
     spyi_text_add_n(&code, text, strlen(text));
     spyi_text_add(&code, "\n");
-    if (block && desc->block_size) // the library's is of whole words
-        spyi_text_add(&code, "static_assert((sizeof(SpyiBlock_0) + 3) / 4 * 4 == %u, \"the block's size\");\n", (unsigned)desc->block_size);
+    if (block && desc->interface.block_size) // the library's is of whole words
+        spyi_text_add(&code, "static_assert((sizeof(SpyiBlock_0) + 3) / 4 * 4 == %u, \"the block's size\");\n", (unsigned)desc->interface.block_size);
     check_unsized(desc, text + desc->prelude_size, &code);
     return code.data;
 }

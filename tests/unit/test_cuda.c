@@ -145,7 +145,8 @@ static spy_status compile(int arch, const char *prelude, const char *body, spyi_
     spyi_text_add(&text, "%s%s", prelude, body);
     desc.label = "a-test";
     desc.entry = "k";
-    desc.group_size = 256;
+    desc.interface.group[0] = 256;
+    desc.interface.group[1] = desc.interface.group[2] = 1;
     desc.code = spyi_text_str(&text);
     desc.code_size = text.size + 1;
     desc.prelude_size = strlen(prelude);
@@ -266,9 +267,8 @@ static spyi_kernel_desc program_desc(const void *code, size_t size) {
     memset(&desc, 0, sizeof desc);
     desc.label = "a-test";
     desc.entry = "k";
-    desc.group_size = 64;
-    desc.group[0] = 64;
-    desc.group[1] = desc.group[2] = 1;
+    desc.interface.group[0] = 64;
+    desc.interface.group[1] = desc.interface.group[2] = 1;
     desc.code = code;
     desc.code_size = size;
     return desc;
@@ -318,11 +318,11 @@ static void test_program(void **state) {
     // What no device of the profile could run.
     spyi_kernel_desc desc = program_desc(program, sizeof program);
     spyi_profile profile = program_profile(90);
-    desc.block_size = 5000;
+    desc.interface.block_size = 5000;
     assert_int_equal(spy_cuda_backend()->compile(NULL, NULL, &profile, &desc, &blob, &error), SPY_ERROR_UNSUPPORTED);
     has(spyi_text_str(&error), "5000 bytes of parameters exceed the device's 4096");
     spyi_text_clear(&error);
-    desc.block_size = 0;
+    desc.interface.block_size = 0;
     assert_int_equal(spy_cuda_backend()->compile(NULL, "/nowhere/libnvrtc.so.13", &profile, &desc, &blob, &error), SPY_ERROR_NO_COMPILER);
     has(spyi_text_str(&error), "/nowhere/libnvrtc.so.13");
     spyi_text_clear(&error);
@@ -440,7 +440,7 @@ static void test_layouts(void **state) {
 
 typedef struct seen {
     uint32_t param_count, params[8], uniform_count, block_size, group[3];
-    spyi_uniform_place places[8];
+    spyi_parameter_place places[8];
     char text[65536];
     unsigned char block[512], globals[512];
     uint32_t sizes[8];
@@ -450,12 +450,13 @@ static seen last;
 static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
     (void)user, (void)error;
     memset(&last, 0, sizeof last);
-    last.param_count = desc->param_count;
-    last.uniform_count = desc->uniform_count;
-    last.block_size = desc->block_size;
-    for (uint32_t i = 0; i < desc->param_count && i < 8; i++) last.params[i] = desc->params[i];
-    for (uint32_t i = 0; i < desc->uniform_count && i < 8; i++) last.places[i] = desc->uniform_places[i];
-    memcpy(last.group, desc->group, sizeof last.group);
+    last.block_size = desc->interface.block_size;
+    for (uint32_t i = 0; i < desc->interface.parameter_count; i++) {
+        const spyi_parameter *p = &desc->interface.parameters[i];
+        if (p->kind == SPYI_PARAMETER_VALUES && last.param_count++ < 8) last.params[last.param_count - 1] = p->place.offset;
+        if (p->kind == SPYI_PARAMETER_UNIFORM && last.uniform_count++ < 8) last.places[last.uniform_count - 1] = p->place;
+    }
+    memcpy(last.group, desc->interface.group, sizeof last.group);
     snprintf(last.text, sizeof last.text, "%s", (const char *)desc->code + desc->prelude_size);
     return SPY_OK;
 }

@@ -67,7 +67,7 @@ static uint32_t count_of(const play *p) {
     return count;
 }
 static const uint8_t *uniform_of(const play *p, uint32_t slot) {
-    const spyi_uniform_place *place = &p->kernel->places[slot];
+    const spyi_parameter_place *place = &p->kernel->places[slot];
     uint64_t address;
     if (place->holder == SPYI_HOLDER_NONE) return (const uint8_t *)p->function->globals;
     memcpy(&address, (place->holder == SPYI_HOLDER_BLOCK ? p->block : uniform_of(p, place->holder)) + place->offset, sizeof address);

@@ -9,6 +9,7 @@
 #include "backend/null/null.h"
 #include "call/call.h"
 #endif
+#include "work_test.h"
 
 typedef struct bench {
     spy_device *device;
@@ -249,13 +250,14 @@ static void test_slots(void **state) {
         assert_int_equal(op->binding_count, n + 8);
         if (prefers) bound_to(&op->bindings[0], x), bound_to(&op->bindings[1], y);
         bound_to(&op->bindings[n], bins);
-        assert_int_equal(op->slots[n].kind, SPYI_SLOT_RW_TEXELS);
-        assert_int_equal(op->slots[n].scalar, SPY_UINT32);
+        const spyi_parameter *parameter = spyi_interface_find(op->interface, n);
+        assert_int_equal(parameter->kind, SPYI_PARAMETER_RW_TEXELS);
+        assert_int_equal(parameter->scalar, SPY_UINT32);
         for (uint32_t b = n + 1; b < op->binding_count; b++) {
-            const spyi_slot *slot = &op->slots[b];
+            const spyi_parameter *slot = spyi_interface_find(op->interface, b);
             const spyi_binding *bound = &op->bindings[b];
-            if (slot->kind == SPYI_SLOT_TEXELS || slot->kind == SPYI_SLOT_RW_TEXELS) {
-                bool writes = slot->kind == SPYI_SLOT_RW_TEXELS;
+            if (slot->kind == SPYI_PARAMETER_TEXELS || slot->kind == SPYI_PARAMETER_RW_TEXELS) {
+                bool writes = slot->kind == SPYI_PARAMETER_RW_TEXELS;
                 bound_to(bound, writes ? halves : pairs);
                 assert_int_equal(slot->count, 1);
                 assert_int_equal(slot->scalar, writes ? SPY_FLOAT16 : SPY_FLOAT32);
@@ -265,7 +267,7 @@ static void test_slots(void **state) {
             assert_true(slot->count == 3 || slot->count == 2);
             for (uint32_t i = 0; i < slot->count; i++) {
                 bound_to(&bound[i], w[i + (slot->count == 2 ? 3 : 0)]);
-                assert_int_equal(slot[i].count, i ? 0 : slot->count);
+                assert_ptr_equal(spyi_interface_find(op->interface, b + i), slot);
             }
             b += slot->count - 1u;
         }
@@ -584,31 +586,31 @@ static void test_backend_rules(void **state) {
     spyi_text error = { NULL, 0, 0 };
     spyi_kernel *kernel = NULL;
     spyi_kernel_desc desc;
-    spyi_dispatch dispatch;
+    spyi_parameter parameters[13];
+    spyi_dispatch dispatch = work_dispatch();
     spyi_uniform uniform = { "0123456789abcdef", 16 };
     uint32_t code = 0;
     (void)state;
     open_with(&t, "float f(float x) { return x; }\n", NULL);
     const struct spyi_backend *backend = t.device->backend;
     memset(&desc, 0, sizeof desc);
-    memset(&dispatch, 0, sizeof dispatch);
     desc.code = &code;
     desc.code_size = 4;
     desc.entry = "e";
-    desc.group_size = 1;
-    desc.uniform_count = 13;
+    work_group(&desc, 1);
+    work_interface(&desc, parameters, 0, 13);
     assert_int_equal(backend->load(t.device->gpu, &desc, &kernel, &error), SPY_ERROR_INTERNAL);
     assert_non_null(strstr(spyi_text_str(&error), "uniform"));
-    desc.uniform_count = 1;
+    work_interface(&desc, parameters, 0, 1);
     assert_int_equal(backend->load(t.device->gpu, &desc, &kernel, &error), SPY_OK);
     dispatch.kernel = kernel;
     dispatch.groups[0] = dispatch.groups[1] = dispatch.groups[2] = 1;
-    assert_int_equal(backend->dispatch(t.device->gpu, &dispatch, &error), SPY_ERROR_INTERNAL); // no uniforms
+    assert_int_equal(spyi_record(backend, t.device->gpu, &dispatch.work, &error), SPY_ERROR_INTERNAL); // no uniforms
     dispatch.uniforms = &uniform;
     uniform.size = 0;
-    assert_int_equal(backend->dispatch(t.device->gpu, &dispatch, &error), SPY_ERROR_INTERNAL);
+    assert_int_equal(spyi_record(backend, t.device->gpu, &dispatch.work, &error), SPY_ERROR_INTERNAL);
     uniform.size = 16;
-    assert_int_equal(backend->dispatch(t.device->gpu, &dispatch, &error), SPY_OK);
+    assert_int_equal(spyi_record(backend, t.device->gpu, &dispatch.work, &error), SPY_OK);
     const spyi_null_op *op = last_op(&t);
     assert_int_equal(op->uniform_count, 1);
     assert_ptr_not_equal(op->uniforms[0].data, uniform.data);

@@ -64,8 +64,8 @@ static uint32_t *buffer_of(spy_device *device) {
 
 static void note(spy_device *device) {
     spyi_use use = spyi_print_use(device);
-    bool barrier = spyi_take_uses(device, &use, 1, false);
-    spyi_uses_done(device, barrier, false, SPY_OK);
+    spyi_before before = spyi_take_uses(device, &use, 1, false);
+    spyi_uses_done(device, &before, false, SPY_OK);
 }
 
 // As a kernel does, in the open batch.

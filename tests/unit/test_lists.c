@@ -6,6 +6,7 @@
 #include "backend/null/null.h"
 #include "list/list.h"
 #endif
+#include "work_test.h"
 
 // >>counting the process's allocations (not under sanitizers, which have their own malloc)
 
@@ -872,29 +873,22 @@ static void test_indirect(void **state) {
     run(&t, NULL, a, b);
     spyi_plan *plan = f->recent[0];
     spyi_variant *variant = plan->variants[0];
-    spyi_dispatch d;
+    spyi_dispatch d = work_dispatch();
     spyi_use uses[3];
-    memset(&d, 0, sizeof d);
-    memset(uses, 0, sizeof uses);
     d.kernel = variant->kernel;
     d.block = op_at(&t, op_count(&t) - 1)->block;
     d.indirect = counts->storage->chunk.handle;
     d.indirect_offset = counts->storage->offset + 12;
-    uses[0].storage = a->storage;
-    uses[1].storage = b->storage;
-    uses[0].end = uses[1].end = 256;
-    uses[0].reads = uses[1].writes = true;
-    uses[2].storage = counts->storage;
-    uses[2].begin = 12;
-    uses[2].end = 24;
-    uses[2].reads = uses[2].counts = true;
+    uses[0] = spyi_use_of(&a->storage->resource, 0, 256, SPYI_USE_READS);
+    uses[1] = spyi_use_of(&b->storage->resource, 0, 256, SPYI_USE_WRITES);
+    uses[2] = spyi_use_of(&counts->storage->resource, 12, 24, SPYI_USE_READS | SPYI_USE_COUNTS);
     spyi_text error = { NULL, 0, 0 };
     spy_command_list *list = list_of(&t), *elsewhere = list_of(&t);
-    assert_int_equal(list->sink.table->append_dispatch(&list->sink, plan, variant, &d, uses, 3, false, &error), SPY_OK);
+    assert_int_equal(list->sink.table->append_work(&list->sink, plan, variant, &d.work, uses, 3, false, &error), SPY_OK);
     good(&t, spy_list_finish(list));
-    uses[0].storage = floats(&t, 64)->storage;
-    uses[1].storage = floats(&t, 64)->storage;
-    assert_int_equal(elsewhere->sink.table->append_dispatch(&elsewhere->sink, plan, variant, &d, uses, 3, false, &error), SPY_OK);
+    uses[0].resource = &floats(&t, 64)->storage->resource;
+    uses[1].resource = &floats(&t, 64)->storage->resource;
+    assert_int_equal(elsewhere->sink.table->append_work(&elsewhere->sink, plan, variant, &d.work, uses, 3, false, &error), SPY_OK);
     good(&t, spy_list_finish(elsewhere));
 
     good(&t, spy_tensor_write(counts, groups, sizeof groups));
@@ -983,20 +977,16 @@ static void test_untracked(void **state) {
     assert_false(op_at(&t, 3)->barrier);
     // Group counts that a pointer may have written: the barrier of the call between does not cover their reading.
     spyi_plan *plan = fn(&t, "f")->recent[0];
-    spyi_dispatch launch;
+    spyi_dispatch launch = work_dispatch();
     spyi_use use;
     spyi_text error = { NULL, 0, 0 };
-    memset(&launch, 0, sizeof launch);
-    memset(&use, 0, sizeof use);
     launch.kernel = plan->variants[0]->kernel;
     launch.block = op_at(&t, 3)->block;
     launch.indirect = storage->chunk.handle;
     launch.indirect_offset = storage->offset;
-    use.storage = storage;
-    use.end = 12;
-    use.reads = use.counts = true;
+    use = spyi_use_of(&storage->resource, 0, 12, SPYI_USE_READS | SPYI_USE_COUNTS);
     assert_int_equal(storage->write_epoch, 0);
-    assert_int_equal(indirect->sink.table->append_dispatch(&indirect->sink, plan, plan->variants[0], &launch, &use, 1, false, &error), SPY_OK);
+    assert_int_equal(indirect->sink.table->append_work(&indirect->sink, plan, plan->variants[0], &launch.work, &use, 1, false, &error), SPY_OK);
     good(&t, spy_list_finish(indirect));
     good(&t, spy_list_submit(indirect));
     assert_true(op_at(&t, 4)->barrier);

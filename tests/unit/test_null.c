@@ -3,6 +3,7 @@
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #endif
+#include "work_test.h"
 
 typedef struct test_gpu {
     spyi_context ctx;
@@ -49,15 +50,16 @@ static spyi_chunk test_chunk(test_gpu *t, spyi_memory memory, size_t size) {
 }
 
 static spyi_kernel_desc test_kernel_desc(uint32_t block_size, uint32_t bindings) {
+    static spyi_parameter parameters[64];
     spyi_kernel_desc d;
     memset(&d, 0, sizeof d);
     d.label = "kernel";
     d.code = "code";
     d.code_size = 4;
     d.entry = "main";
-    d.group_size = 64;
-    d.block_size = block_size;
-    d.binding_count = bindings;
+    d.interface.block_size = block_size;
+    work_group(&d, 64);
+    work_interface(&d, parameters, bindings, 0);
     return d;
 }
 
@@ -71,15 +73,14 @@ static spyi_kernel *test_kernel(test_gpu *t, uint32_t block_size, uint32_t bindi
 
 static spy_status test_dispatch(test_gpu *t, spyi_kernel *k, const void *block, const spyi_binding *bindings,
                                 uint32_t groups, bool barrier) {
-    spyi_dispatch d;
-    memset(&d, 0, sizeof d);
+    spyi_dispatch d = work_dispatch();
     d.kernel = k;
     d.block = block;
     d.bindings = bindings;
     d.groups[0] = groups;
     d.groups[1] = d.groups[2] = 1;
-    d.barrier = barrier;
-    return t->b->dispatch(t->gpu, &d, &t->error);
+    d.work.before.barrier = barrier;
+    return spyi_record(t->b, t->gpu, &d.work, &t->error);
 }
 
 // >>limits
@@ -234,17 +235,17 @@ static void test_bytes_move(void **state) {
     test_open(&t, test_defaults());
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
     b = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
-    assert_int_equal(t.b->open_submit(t.gpu), 1);
+    assert_int_equal(spyi_open_submit(t.gpu), 1);
     assert_int_equal(t.b->finished_submit(t.gpu), 0);
-    assert_int_equal(t.b->upload(t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
     data[5] = 99; // may change after the return
-    assert_int_equal(t.b->copy(t.gpu, &b, 8, &a, 4, 32, true, &t.error), SPY_OK);
-    assert_int_equal(t.b->fill(t.gpu, &b, 40, 8, 0x04030201u, false, &t.error), SPY_OK);
+    assert_int_equal(work_copy(t.b, t.gpu, &b, 8, &a, 4, 32, true, &t.error), SPY_OK);
+    assert_int_equal(work_fill(t.b, t.gpu, &b, 40, 8, 0x04030201u, false, &t.error), SPY_OK);
     assert_int_equal(*(unsigned char *)(uintptr_t)b.address, 0xcd); // nothing is done before the submit
     assert_false(spyi_null_get_op(t.gpu, 0)->done);
-    open = t.b->open_submit(t.gpu);
+    open = spyi_open_submit(t.gpu);
     assert_int_equal(t.b->download(t.gpu, back, &b, 0, 64, open, &t.error), SPY_OK); // submits
-    assert_int_equal(t.b->open_submit(t.gpu), 2);
+    assert_int_equal(spyi_open_submit(t.gpu), 2);
     assert_int_equal(t.b->finished_submit(t.gpu), 1);
     assert_int_equal(back[0], 0xcd);
     assert_int_equal(back[8], 4);
@@ -262,7 +263,7 @@ static void test_bytes_move(void **state) {
     spyi_null_clear_ops(t.gpu);
     assert_int_equal(spyi_null_op_count(t.gpu), 0);
     assert_int_equal(t.b->submit(t.gpu, &t.error), SPY_OK); // no work: no submit
-    assert_int_equal(t.b->open_submit(t.gpu), 2);
+    assert_int_equal(spyi_open_submit(t.gpu), 2);
     assert_int_equal(((spyi_gpu_base *)(void *)t.gpu)->stats.submits, 1);
     assert_int_equal(((spyi_gpu_base *)(void *)t.gpu)->stats.barriers, 1);
     t.b->free_chunk(t.gpu, &a);
@@ -297,7 +298,7 @@ static void test_dispatches(void **state) {
     test_gpu t;
     spyi_chunk c;
     spyi_kernel *k;
-    spyi_binding binding;
+    spyi_binding binding = { 0, 0, 0, SPYI_BINDING_BUFFER };
     test_block block;
     const spyi_null_op *op;
     float data[4] = { 1, 2, 3, 4 }, zero[4] = { 0 };
@@ -308,8 +309,8 @@ static void test_dispatches(void **state) {
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 256);
     k = test_kernel(&t, sizeof block, 1);
     spyi_null_on_dispatch(t.gpu, test_run_kernel, &runs);
-    assert_int_equal(t.b->upload(t.gpu, &c, 0, data, 16, false, &t.error), SPY_OK);
-    assert_int_equal(t.b->upload(t.gpu, &c, 64, zero, 16, false, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 0, data, 16, false, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 64, zero, 16, false, &t.error), SPY_OK);
     block.address = c.address;
     block.count = 4;
     block.factor = 3;
@@ -361,7 +362,7 @@ static void test_held_submits(void **state) {
     assert_false(spyi_null_get_op(t.gpu, 1)->done);
     spyi_null_finish(t.gpu, 100); // not the open one
     assert_int_equal(t.b->finished_submit(t.gpu), 2);
-    assert_int_equal(t.b->open_submit(t.gpu), 3);
+    assert_int_equal(spyi_open_submit(t.gpu), 3);
     assert_int_equal(t.b->wait(t.gpu, 3, UINT64_MAX, &t.error), SPY_OK); // submits
     assert_int_equal(t.b->finished_submit(t.gpu), 3);
     assert_int_equal(test_dispatch(&t, k, &block, NULL, 1, false), SPY_OK);
@@ -398,14 +399,14 @@ static void test_kernel_rules(void **state) {
     test_gpu t;
     spyi_kernel_desc d = test_kernel_desc(129, 0);
     spyi_kernel *k;
-    spyi_binding binding;
+    spyi_binding binding = { 0, 0, 0, SPYI_BINDING_BUFFER };
     spyi_chunk c;
     char block[129] = { 0 };
     (void)state;
     test_open(&t, test_defaults());
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
     assert_null(k);
-    d.block_by_address = true;
+    d.interface.block_by_address = true;
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, NULL, NULL, 1, false), SPY_ERROR_INTERNAL);
     assert_int_equal(test_dispatch(&t, k, block, NULL, 0, false), SPY_ERROR_INTERNAL);
@@ -418,7 +419,7 @@ static void test_kernel_rules(void **state) {
     d = test_kernel_desc(0, 17);
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
     d = test_kernel_desc(0, 0);
-    d.group_size = 1025;
+    work_group(&d, 1025);
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
 
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 256);
@@ -449,11 +450,11 @@ static void test_transfer_rules(void **state) {
     (void)state;
     test_open(&t, test_defaults());
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
-    assert_int_equal(t.b->upload(t.gpu, &c, 32, data, 33, false, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->upload(t.gpu, &c, UINT64_MAX, data, 2, false, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->upload(t.gpu, &c, 0, data, 0, false, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->fill(t.gpu, &c, 2, 4, 0, false, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->copy(t.gpu, &c, 0, &c, 8, 16, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 32, data, 33, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, UINT64_MAX, data, 2, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 0, data, 0, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_fill(t.b, t.gpu, &c, 2, 4, 0, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_copy(t.b, t.gpu, &c, 0, &c, 8, 16, false, &t.error), SPY_ERROR_INTERNAL);
     assert_int_equal(t.b->download(t.gpu, data, &c, 0, 65, 0, &t.error), SPY_ERROR_INTERNAL);
     assert_int_equal(spyi_null_op_count(t.gpu), 0);
     t.b->free_chunk(t.gpu, &c);
@@ -465,7 +466,7 @@ static void test_barrier_rules(void **state) {
     spyi_null_desc d = test_defaults();
     spyi_chunk a, b;
     spyi_kernel *k;
-    spyi_binding binding;
+    spyi_binding binding = { 0, 0, 0, SPYI_BINDING_BUFFER };
     char data[64] = { 0 };
     (void)state;
     d.hold_submits = true;
@@ -476,11 +477,11 @@ static void test_barrier_rules(void **state) {
     binding.handle = a.handle;
     binding.offset = 0;
     binding.range = 64;
-    assert_int_equal(t.b->upload(t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
-    assert_int_equal(t.b->upload(t.gpu, &a, 64, data, 64, false, &t.error), SPY_OK); // beside it
-    assert_int_equal(t.b->upload(t.gpu, &a, 60, data, 8, false, &t.error),
+    assert_int_equal(work_upload(t.b, t.gpu, &a, 0, data, 64, false, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &a, 64, data, 64, false, &t.error), SPY_OK); // beside it
+    assert_int_equal(work_upload(t.b, t.gpu, &a, 60, data, 8, false, &t.error),
                      SPY_ERROR_INTERNAL); // write, write
-    assert_int_equal(t.b->copy(t.gpu, &b, 0, &a, 0, 64, false, &t.error),
+    assert_int_equal(work_copy(t.b, t.gpu, &b, 0, &a, 0, 64, false, &t.error),
                      SPY_ERROR_INTERNAL); // read after write
     assert_int_equal(test_dispatch(&t, k, NULL, &binding, 1, false), SPY_ERROR_INTERNAL);
     assert_int_equal(t.b->submit(t.gpu, &t.error), SPY_OK);
@@ -488,15 +489,15 @@ static void test_barrier_rules(void **state) {
                      SPY_ERROR_INTERNAL); // a submit is no barrier
     assert_int_equal(test_dispatch(&t, k, NULL, &binding, 1, true), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, NULL, &binding, 1, false), SPY_OK); // both may only read
-    assert_int_equal(t.b->copy(t.gpu, &b, 0, &a, 64, 64, false, &t.error),
+    assert_int_equal(work_copy(t.b, t.gpu, &b, 0, &a, 64, 64, false, &t.error),
                      SPY_OK); // ordered by the dispatch's
-    assert_int_equal(t.b->fill(t.gpu, &a, 0, 64, 0, false, &t.error), SPY_ERROR_INTERNAL); // write after read
-    assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
-    assert_int_equal(t.b->fill(t.gpu, &a, 0, 64, 0, false, &t.error), SPY_OK); // all is done
+    assert_int_equal(work_fill(t.b, t.gpu, &a, 0, 64, 0, false, &t.error), SPY_ERROR_INTERNAL); // write after read
+    assert_int_equal(t.b->wait(t.gpu, spyi_open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
+    assert_int_equal(work_fill(t.b, t.gpu, &a, 0, 64, 0, false, &t.error), SPY_OK); // all is done
     // Reads that wait for too little.
     assert_int_equal(t.b->download(t.gpu, data, &a, 0, 4, 1, &t.error), SPY_ERROR_INTERNAL);
     assert_int_equal(t.b->download(t.gpu, data, &a, 64, 4, 1, &t.error), SPY_OK);
-    assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
+    assert_int_equal(t.b->wait(t.gpu, spyi_open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
     t.b->destroy_kernel(t.gpu, k);
     t.b->free_chunk(t.gpu, &a);
     t.b->free_chunk(t.gpu, &b);
@@ -508,27 +509,26 @@ static void test_indirect(void **state) {
     test_gpu t;
     spyi_chunk c;
     spyi_kernel *k;
-    spyi_dispatch d;
+    spyi_dispatch d = work_dispatch();
     const uint32_t groups[3] = { 2, 3, 4 };
     (void)state;
     test_open(&t, test_defaults());
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
     k = test_kernel(&t, 0, 0);
-    memset(&d, 0, sizeof d);
     d.kernel = k;
     d.indirect = c.handle;
     d.indirect_offset = 8;
-    assert_int_equal(t.b->upload(t.gpu, &c, 8, groups, sizeof groups, false, &t.error), SPY_OK);
-    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL); // no barrier after the upload
-    d.barrier = true;
-    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_OK);
-    assert_int_equal(t.b->fill(t.gpu, &c, 16, 4, 0, false, &t.error), SPY_ERROR_INTERNAL); // still to be read
-    assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
+    assert_int_equal(work_upload(t.b, t.gpu, &c, 8, groups, sizeof groups, false, &t.error), SPY_OK);
+    assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_ERROR_INTERNAL); // no barrier after the upload
+    d.work.before.barrier = true;
+    assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_OK);
+    assert_int_equal(work_fill(t.b, t.gpu, &c, 16, 4, 0, false, &t.error), SPY_ERROR_INTERNAL); // still to be read
+    assert_int_equal(t.b->wait(t.gpu, spyi_open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
     assert_memory_equal(spyi_null_get_op(t.gpu, 1)->groups, groups, sizeof groups);
     d.indirect_offset = 10;
-    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_ERROR_INTERNAL);
     d.indirect_offset = 56;
-    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(spyi_record(t.b, t.gpu, &d.work, &t.error), SPY_ERROR_INTERNAL);
     t.b->destroy_kernel(t.gpu, k);
     t.b->free_chunk(t.gpu, &c);
     test_close(&t, "group counts: bytes 56 to 68 are not in the chunk of 64");
@@ -543,18 +543,18 @@ static void test_marks(void **state) {
     test_open(&t, test_defaults());
     c = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
     k = test_kernel(&t, 0, 0);
-    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_PUSH, "a", &t.error), SPY_OK);
-    assert_int_equal(t.b->time_mark(t.gpu, 0, &t.error), SPY_OK);
+    assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_PUSH, "a", &t.error), SPY_OK);
+    assert_int_equal(work_time_mark(t.b, t.gpu, 0, &t.error), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, NULL, NULL, 1, false), SPY_OK);
-    assert_int_equal(t.b->time_mark(t.gpu, 1, &t.error), SPY_OK);
-    assert_int_equal(t.b->time_store(t.gpu, &c, 16, 2, false, &t.error), SPY_OK);
-    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_OK);
-    assert_int_equal(t.b->download(t.gpu, times, &c, 16, 16, t.b->open_submit(t.gpu), &t.error), SPY_OK);
+    assert_int_equal(work_time_mark(t.b, t.gpu, 1, &t.error), SPY_OK);
+    assert_int_equal(work_time_store(t.b, t.gpu, &c, 16, 2, false, &t.error), SPY_OK);
+    assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_OK);
+    assert_int_equal(t.b->download(t.gpu, times, &c, 16, 16, spyi_open_submit(t.gpu), &t.error), SPY_OK);
     assert_int_equal(times[1] - times[0], 1000);
-    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POINT, NULL, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->time_mark(t.gpu, SPYI_TIME_SLOTS, &t.error), SPY_ERROR_INTERNAL);
-    assert_int_equal(t.b->time_store(t.gpu, &c, 4, 1, false, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_label(t.b, t.gpu, SPYI_LABEL_POINT, NULL, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_time_mark(t.b, t.gpu, SPYI_TIME_SLOTS, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(work_time_store(t.b, t.gpu, &c, 4, 1, false, &t.error), SPY_ERROR_INTERNAL);
     t.b->destroy_kernel(t.gpu, k);
     t.b->free_chunk(t.gpu, &c);
     test_close(&t, "label: a pop without a push");
@@ -581,7 +581,7 @@ static void test_failures(void **state) {
     assert_int_equal(t.b->submit(t.gpu, &t.error), SPY_OK); // the work was kept
     spyi_null_fail(t.gpu, SPYI_NULL_STEP_SUBMIT, 0, SPY_ERROR_DEVICE_LOST);
     assert_int_equal(test_dispatch(&t, k, &block, NULL, 1, false), SPY_OK);
-    lost = t.b->open_submit(t.gpu);
+    lost = spyi_open_submit(t.gpu);
     assert_int_equal(t.b->wait(t.gpu, lost, UINT64_MAX, &t.error), SPY_ERROR_DEVICE_LOST);
     assert_int_equal(test_dispatch(&t, k, &block, NULL, 1, false), SPY_ERROR_DEVICE_LOST);
     assert_true(t.b->finished_submit(t.gpu) >= lost); // so that what waits for it can be freed

@@ -5,6 +5,7 @@
 #ifdef SPY_TEST_SPLIT
 #include "vk/internal.h"
 #endif
+#include "work_test.h"
 #include "thread_limit.h"
 #include "vk_kernels.h"
 
@@ -120,8 +121,8 @@ static spyi_kernel_desc test_kernel_desc(const char *entry, const uint32_t *code
     desc.code = code;
     desc.code_size = size;
     desc.entry = entry;
-    desc.group_size = 64;
-    desc.block_size = block_size;
+    work_group(&desc, 64);
+    desc.interface.block_size = block_size;
     return desc;
 }
 
@@ -154,28 +155,27 @@ typedef struct slow_block {
 
 static void test_run(test_gpu *t, spyi_kernel *kernel, const void *block, const spyi_binding *bindings,
                      uint32_t n, bool barrier) {
-    spyi_dispatch d;
-    memset(&d, 0, sizeof d);
+    spyi_dispatch d = work_dispatch();
     d.kernel = kernel;
     d.block = block;
     d.bindings = bindings;
     d.groups[0] = (n + 63) / 64;
     d.groups[1] = d.groups[2] = 1;
-    d.barrier = barrier;
-    test_ok(t, backend->dispatch(t->gpu, &d, &t->error));
+    d.work.before.barrier = barrier;
+    test_ok(t, spyi_record(backend, t->gpu, &d.work, &t->error));
 }
 
 static void test_upload(test_gpu *t, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
                         bool barrier) {
-    test_ok(t, backend->upload(t->gpu, to, offset, data, size, barrier, &t->error));
+    test_ok(t, work_upload(backend, t->gpu, to, offset, data, size, barrier, &t->error));
 }
 
 static void test_download(test_gpu *t, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size) {
-    test_ok(t, backend->download(t->gpu, data, from, offset, size, backend->open_submit(t->gpu), &t->error));
+    test_ok(t, backend->download(t->gpu, data, from, offset, size, spyi_open_submit(t->gpu), &t->error));
 }
 
 static void test_wait_all(test_gpu *t) {
-    test_ok(t, backend->wait(t->gpu, backend->open_submit(t->gpu), UINT64_MAX, &t->error));
+    test_ok(t, backend->wait(t->gpu, spyi_open_submit(t->gpu), UINT64_MAX, &t->error));
 }
 
 static uint32_t random_state = 12345;
@@ -236,7 +236,7 @@ static void test_bindings(void **state) {
     float y[N], *x = test_floats(N);
     spyi_chunk chunk;
     spyi_kernel *kernel;
-    spyi_binding bindings[2];
+    spyi_binding bindings[2] = { { 0, 0, 0, SPYI_BINDING_BUFFER } };
     uint64_t offset;
     int i;
     (void)state;
@@ -246,11 +246,12 @@ static void test_bindings(void **state) {
         test_close(&t);
         skip();
     }
-    desc.binding_count = 2;
+    spyi_parameter parameters[2];
+    work_interface(&desc, parameters, 2, 0);
     kernel = test_kernel(&t, desc);
     offset = spyi_align(N * 4, test_limits(&t)->binding_alignment) + test_limits(&t)->binding_alignment;
     chunk = test_chunk(&t, SPYI_MEMORY_DEVICE, (size_t)offset + N * 4);
-    test_ok(&t, backend->fill(t.gpu, &chunk, 0, chunk.size & ~(size_t)3, 0xffffffffu, false, &t.error));
+    test_ok(&t, work_fill(backend, t.gpu, &chunk, 0, chunk.size & ~(size_t)3, 0xffffffffu, false, &t.error));
     test_upload(&t, &chunk, 0, x, N * 4, true);
     for (i = 0; i < 2; i++) {
         bindings[i].handle = chunk.handle;
@@ -278,7 +279,7 @@ static void test_block_by_address(void **state) {
     int i, k;
     (void)state;
     test_open(&t);
-    desc.block_by_address = true;
+    desc.interface.block_by_address = true;
     kernel = test_kernel(&t, desc);
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, WIDTH * 4);
     b = test_chunk(&t, SPYI_MEMORY_DEVICE, COUNT * WIDTH * 4);
@@ -324,7 +325,7 @@ static void test_order(void **state) {
     kernel = KERNEL(&t, slow, sizeof block);
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, WIDTH * 4);
     b = test_chunk(&t, SPYI_MEMORY_DEVICE, WIDTH * 4);
-    test_ok(&t, backend->fill(t.gpu, &a, 0, WIDTH * 4, want, true, &t.error));
+    test_ok(&t, work_fill(backend, t.gpu, &a, 0, WIDTH * 4, want, true, &t.error));
     block.p = a.address;
     block.rounds = 3;
     block.n = WIDTH;
@@ -334,9 +335,9 @@ static void test_order(void **state) {
         test_run(&t, kernel, &block, NULL, WIDTH, true);
         for (r = 0; r < 3; r++) want = want * 1664525u + 1013904223u;
         if (i % 100 == 50) { // round trip through the other chunk, and the first one overwritten between
-            test_ok(&t, backend->copy(t.gpu, &b, 0, &a, 0, WIDTH * 4, true, &t.error));
-            test_ok(&t, backend->fill(t.gpu, &a, 0, WIDTH * 4, 0xdeadbeefu, true, &t.error));
-            test_ok(&t, backend->copy(t.gpu, &a, 0, &b, 0, WIDTH * 4, true, &t.error));
+            test_ok(&t, work_copy(backend, t.gpu, &b, 0, &a, 0, WIDTH * 4, true, &t.error));
+            test_ok(&t, work_fill(backend, t.gpu, &a, 0, WIDTH * 4, 0xdeadbeefu, true, &t.error));
+            test_ok(&t, work_copy(backend, t.gpu, &a, 0, &b, 0, WIDTH * 4, true, &t.error));
         }
         if (i % 500 == 250) { // an upload in the middle of it
             uint32_t data[WIDTH];
@@ -375,7 +376,7 @@ static void test_transfers(bool mapped) {
     if (!mapped) a.mapped = NULL;
     busy = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
     kernel = KERNEL(&t, slow, sizeof block);
-    test_ok(&t, backend->fill(t.gpu, &busy, 0, 4096, 1, false, &t.error));
+    test_ok(&t, work_fill(backend, t.gpu, &busy, 0, 4096, 1, false, &t.error));
     block.p = busy.address;
     block.rounds = 200000;
     block.n = 1024;
@@ -459,14 +460,14 @@ static void test_download_after(void **state) {
     gate = test_timeline(gpu);
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
     large = test_chunk(&t, SPYI_MEMORY_DEVICE, 1 << 20);
-    test_ok(&t, backend->fill(t.gpu, &a, 0, 4096, 42, false, &t.error));
-    first = backend->open_submit(t.gpu);
+    test_ok(&t, work_fill(backend, t.gpu, &a, 0, 4096, 42, false, &t.error));
+    first = spyi_open_submit(t.gpu);
     test_ok(&t, backend->submit(t.gpu, &t.error));
     test_ok(&t, spyi_vk_add_semaphore(gpu, &gpu->waits, (uint64_t)gate, 1, &t.error));
-    later = backend->open_submit(t.gpu);
-    test_ok(&t, backend->fill(t.gpu, &large, 0, 1 << 20, 43, true, &t.error));
+    later = spyi_open_submit(t.gpu);
+    test_ok(&t, work_fill(backend, t.gpu, &large, 0, 1 << 20, 43, true, &t.error));
     test_ok(&t, backend->submit(t.gpu, &t.error));
-    test_ok(&t, backend->fill(t.gpu, &large, 0, 1 << 20, 44, true, &t.error)); // recorded only
+    test_ok(&t, work_fill(backend, t.gpu, &large, 0, 1 << 20, 44, true, &t.error)); // recorded only
     if (a.mapped != NULL || gpu->lane_queue != gpu->queue) {
         test_ok(&t, backend->download(t.gpu, y, &a, 0, sizeof y, first, &t.error));
         for (i = 0; i < 16; i++) assert_int_equal(y[i], 42);
@@ -530,7 +531,7 @@ static void test_steady_state(void **state) {
     }
     round = (spyi_time_ns() - begin) / 1000;
     print_message("one call, wait and read: %.1f us\n", (double)round * 1e-3);
-    assert_int_equal(backend->finished_submit(t.gpu), backend->open_submit(t.gpu) - 1);
+    assert_int_equal(backend->finished_submit(t.gpu), spyi_open_submit(t.gpu) - 1);
     backend->destroy_kernel(t.gpu, kernel);
     backend->free_chunk(t.gpu, &a);
     test_close(&t);
@@ -552,7 +553,7 @@ static void test_submits_when_idle(void **state) {
     block.a = 1;
     block.n = 64;
     test_wait_all(&t);
-    number = backend->open_submit(t.gpu);
+    number = spyi_open_submit(t.gpu);
     test_run(&t, kernel, &block, NULL, 64, true);
     begin = spyi_time_ns();
     while (backend->finished_submit(t.gpu) < number && spyi_time_ns() - begin < 10000000000u) continue;
@@ -612,7 +613,7 @@ static void test_indirect(void **state) {
     spyi_kernel *kernel, *slow;
     scale_block block;
     slow_block add;
-    spyi_dispatch d;
+    spyi_dispatch d = work_dispatch();
     int round, i;
     (void)state;
     test_open(&t);
@@ -626,34 +627,33 @@ static void test_indirect(void **state) {
     block.y = b.address;
     block.a = 2;
     block.n = ALL;
-    memset(&d, 0, sizeof d);
     d.kernel = kernel;
     d.block = &block;
     d.indirect = counts.handle;
     d.indirect_offset = 128;
-    d.barrier = true;
+    d.work.before.barrier = true;
     for (round = 0; round < 5; round++) {
         uint32_t want = 0; // groups
-        test_ok(&t, backend->fill(t.gpu, &b, 0, ALL * 4, 0x7f7f7f7fu, true, &t.error));
+        test_ok(&t, work_fill(backend, t.gpu, &b, 0, ALL * 4, 0x7f7f7f7fu, true, &t.error));
         switch (round) {
         case 0:
             test_upload(&t, &counts, 128, three, sizeof three, true);
             want = 3;
             break;
         case 1:
-            test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 1, true, &t.error));
+            test_ok(&t, work_fill(backend, t.gpu, &counts, 128, 12, 1, true, &t.error));
             want = 1;
             break;
         case 2: // no groups at all
-            test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 0, true, &t.error));
+            test_ok(&t, work_fill(backend, t.gpu, &counts, 128, 12, 0, true, &t.error));
             break;
         case 3:
             test_upload(&t, &counts, 0, three, sizeof three, true);
-            test_ok(&t, backend->copy(t.gpu, &counts, 128, &counts, 0, 12, true, &t.error));
+            test_ok(&t, work_copy(backend, t.gpu, &counts, 128, &counts, 0, 12, true, &t.error));
             want = 3;
             break;
         default: // one step of slow() takes a seed to 17
-            test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 1, true, &t.error));
+            test_ok(&t, work_fill(backend, t.gpu, &counts, 128, 12, 1, true, &t.error));
             add.p = counts.address + 128;
             add.rounds = 1;
             add.n = 1;
@@ -668,7 +668,7 @@ static void test_indirect(void **state) {
             want = 17;
             break;
         }
-        test_ok(&t, backend->dispatch(t.gpu, &d, &t.error));
+        test_ok(&t, spyi_record(backend, t.gpu, &d.work, &t.error));
         test_download(&t, y, &b, 0, ALL * 4);
         for (i = 0; i < ALL; i++) {
             uint32_t bits;
@@ -711,20 +711,20 @@ static void test_marks(void **state) {
     block.p = chunk.address;
     block.rounds = 100;
     block.n = ALL;
-    test_ok(&t, backend->fill(t.gpu, &chunk, 0, ALL * 4, 1, false, &t.error));
+    test_ok(&t, work_fill(backend, t.gpu, &chunk, 0, ALL * 4, 1, false, &t.error));
     for (i = 0; i < ROUNDS; i++) {
-        test_ok(&t, backend->label(t.gpu, SPYI_LABEL_PUSH, "round", &t.error));
-        test_ok(&t, backend->time_mark(t.gpu, 0, &t.error));
+        test_ok(&t, work_label(backend, t.gpu, SPYI_LABEL_PUSH, "round", &t.error));
+        test_ok(&t, work_time_mark(backend, t.gpu, 0, &t.error));
         test_run(&t, kernel, &block, NULL, ALL, true);
-        test_ok(&t, backend->label(t.gpu, SPYI_LABEL_POINT, "between", &t.error));
-        test_ok(&t, backend->time_mark(t.gpu, 1, &t.error));
-        test_ok(&t, backend->time_store(t.gpu, &times, (uint64_t)i * 16, 2, false, &t.error));
+        test_ok(&t, work_label(backend, t.gpu, SPYI_LABEL_POINT, "between", &t.error));
+        test_ok(&t, work_time_mark(backend, t.gpu, 1, &t.error));
+        test_ok(&t, work_time_store(backend, t.gpu, &times, (uint64_t)i * 16, 2, false, &t.error));
         if (i % 3 == 0) test_ok(&t, backend->submit(t.gpu, &t.error));
-        if (i % 3 == 1) test_ok(&t, backend->label(t.gpu, SPYI_LABEL_POINT, "last of a batch", &t.error));
+        if (i % 3 == 1) test_ok(&t, work_label(backend, t.gpu, SPYI_LABEL_POINT, "last of a batch", &t.error));
         if (i % 3 == 1) test_ok(&t, backend->submit(t.gpu, &t.error));
-        if (i % 60 >= 12) test_ok(&t, backend->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error));
+        if (i % 60 >= 12) test_ok(&t, work_label(backend, t.gpu, SPYI_LABEL_POP, NULL, &t.error));
         if (i % 60 == 59) // twelve were left open, more than are shown
-            for (k = 0; k < 12; k++) test_ok(&t, backend->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error));
+            for (k = 0; k < 12; k++) test_ok(&t, work_label(backend, t.gpu, SPYI_LABEL_POP, NULL, &t.error));
     }
     test_download(&t, got, &times, 0, ROUNDS * 16);
     for (i = 0; i < ROUNDS; i++) {
@@ -780,8 +780,9 @@ static void test_bad_code(void **state) {
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "the kernel needs AtomicFloat16AddEXT, which the device '");
     desc = test_kernel_desc("scale", vk_kernel_scale, sizeof vk_kernel_scale, 1 << 20);
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "bytes of parameters exceed");
-    desc.block_size = 24;
-    desc.binding_count = 1000;
+    desc.interface.block_size = 24;
+    static spyi_parameter parameters[1000];
+    work_interface(&desc, parameters, 1000, 0);
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 buffers");
     assert_int_equal(
         backend->allocate_chunk(t.gpu, SPYI_MEMORY_DEVICE, (size_t)1 << 50, "huge", &chunk, &t.error),
@@ -809,7 +810,7 @@ static void test_queue_failures(void **state) {
     spyi_chunk a;
     spyi_kernel *kernel;
     scale_block block;
-    spyi_dispatch d;
+    spyi_dispatch d = work_dispatch();
     float y[4];
     uint64_t number;
     (void)state;
@@ -822,7 +823,6 @@ static void test_queue_failures(void **state) {
     block.y = a.address + 1024;
     block.a = 3;
     block.n = 4;
-    memset(&d, 0, sizeof d);
     d.kernel = kernel;
     d.block = &block;
     d.groups[0] = d.groups[1] = d.groups[2] = 1;
@@ -832,8 +832,8 @@ static void test_queue_failures(void **state) {
     ((float *)a.mapped)[0] = 5;
     gpu->vk.vkQueueSubmit = test_queue_fails;
     test_queue_result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    number = backend->open_submit(t.gpu);
-    assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_OUT_OF_DEVICE_MEMORY); // at once: idle
+    number = spyi_open_submit(t.gpu);
+    assert_int_equal(spyi_record(backend, t.gpu, &d.work, &t.error), SPY_ERROR_OUT_OF_DEVICE_MEMORY); // at once: idle
     spyi_text_clear(&t.error);
     gpu->vk.vkQueueSubmit = real;
     test_ok(&t, backend->wait(t.gpu, number, UINT64_MAX, &t.error));
@@ -843,16 +843,16 @@ static void test_queue_failures(void **state) {
 
     gpu->vk.vkQueueSubmit = test_queue_fails;
     test_queue_result = VK_ERROR_DEVICE_LOST;
-    assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_DEVICE_LOST);
+    assert_int_equal(spyi_record(backend, t.gpu, &d.work, &t.error), SPY_ERROR_DEVICE_LOST);
     assert_non_null(strstr(spyi_text_str(&t.error), "ended with 'scale'"));
     print_message("%s\n", spyi_text_str(&t.error));
     spyi_text_clear(&t.error);
     gpu->vk.vkQueueSubmit = real;
-    assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_DEVICE_LOST);
-    assert_int_equal(backend->download(t.gpu, y, &a, 0, 4, backend->open_submit(t.gpu), &t.error),
+    assert_int_equal(spyi_record(backend, t.gpu, &d.work, &t.error), SPY_ERROR_DEVICE_LOST);
+    assert_int_equal(backend->download(t.gpu, y, &a, 0, 4, spyi_open_submit(t.gpu), &t.error),
                      SPY_ERROR_DEVICE_LOST);
-    assert_int_equal(backend->wait(t.gpu, backend->open_submit(t.gpu), 0, &t.error), SPY_ERROR_DEVICE_LOST);
-    assert_int_equal(backend->finished_submit(t.gpu), backend->open_submit(t.gpu) - 1);
+    assert_int_equal(backend->wait(t.gpu, spyi_open_submit(t.gpu), 0, &t.error), SPY_ERROR_DEVICE_LOST);
+    assert_int_equal(backend->finished_submit(t.gpu), spyi_open_submit(t.gpu) - 1);
     spyi_text_clear(&t.error);
     backend->destroy_kernel(t.gpu, kernel);
     backend->free_chunk(t.gpu, &a);
@@ -1132,20 +1132,20 @@ static void test_engine(void **state) {
     block.p = a.address;
     block.rounds = 1;
     block.n = WIDTH;
-    test_ok(&e, backend->fill(e.gpu, &a, 0, WIDTH * 4, 5, true, &e.error));
+    test_ok(&e, work_fill(backend, e.gpu, &a, 0, WIDTH * 4, 5, true, &e.error));
     test_run(&e, kernel, &block, NULL, WIDTH, true);
     want = 5u * 1664525u + 1013904223u;
 
     // Into the engine's command buffer, here the first device's.
     test_ok(&t, spyi_vk_begin(own, &t.error));
     test_ok(&e, spyi_vk_begin_recording(gpu, own->commands, &id, &e.error));
-    number = backend->open_submit(e.gpu);
+    number = spyi_open_submit(e.gpu);
     test_run(&e, kernel, &block, NULL, WIDTH, true);
     want = want * 1664525u + 1013904223u;
     memset(large, 0x5a, 100000);
     test_upload(&e, &a, 4096, large, 100000, true);
     test_ok(&e, spyi_vk_end_recording(gpu, &e.error));
-    assert_true(backend->open_submit(e.gpu) > number);
+    assert_true(spyi_open_submit(e.gpu) > number);
     assert_true(backend->finished_submit(e.gpu) < number);
     assert_int_equal(backend->wait(e.gpu, number, UINT64_MAX, &message), SPY_ERROR_NOT_READY);
     assert_int_equal(backend->download(e.gpu, y, &a, 0, sizeof y, number, &message), SPY_ERROR_NOT_READY);
@@ -1171,7 +1171,7 @@ static void test_engine(void **state) {
     assert_int_equal(own->vk.vkGetSemaphoreCounterValue(own->device, timeline, &value), VK_SUCCESS);
     assert_int_equal(value, 3);
     test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->waits, (uint64_t)timeline, 4, &e.error));
-    number = backend->open_submit(e.gpu);
+    number = spyi_open_submit(e.gpu);
     test_run(&e, kernel, &block, NULL, WIDTH, true);
     test_ok(&e, backend->submit(e.gpu, &e.error));
     assert_int_equal(backend->wait(e.gpu, number, 20000000, &message), SPY_ERROR_NOT_READY);

@@ -11,7 +11,7 @@
 #ifndef SPYI_BACKEND_NULL_H
 #define SPYI_BACKEND_NULL_H
 
-#include "backend/backend.h"
+#include "backend/work.h"
 
 SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
@@ -49,6 +49,7 @@ typedef struct spyi_null_desc {
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
+    SPYI_NULL_OTHER, // what the backend only writes down
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
@@ -58,7 +59,8 @@ typedef enum spyi_null_op_kind {
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
 typedef struct spyi_null_op {
-    spyi_null_op_kind kind;
+    spyi_null_op_kind kind; // stores of timestamps are uploads
+    const spyi_work *work;  // a copy, with its transitions
     bool barrier;
     bool done;
     uint64_t submit; // number of its batch
@@ -71,7 +73,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    const spyi_slot *slots; // what each is; valid as long as the kernel
+    const spyi_interface *interface; // what they are; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
@@ -85,6 +87,9 @@ typedef struct spyi_null_op {
     const unsigned char *from_memory;
     struct spyi_null_kernel *kernel;
 } spyi_null_op;
+
+// All of it as text, a line for each piece, with what came before it.
+SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out);
 
 SPYI_FN size_t spyi_null_op_count(spyi_gpu *gpu);
 SPYI_FN const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index); // NULL beyond the last
@@ -109,7 +114,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // load
-    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
+    SPYI_NULL_STEP_RECORD,   // whatever is recorded
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;

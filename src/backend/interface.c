@@ -1,0 +1,27 @@
+// Questions about a program's interface.
+#include "backend/interface.h"
+
+SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface) {
+    spyi_kernel_base counts;
+    memset(&counts, 0, sizeof counts);
+    counts.block_size = interface->block_size;
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        if (spyi_takes_bindings(p)) counts.binding_count += p->count;
+        counts.uniform_count += p->kind == SPYI_PARAMETER_UNIFORM;
+        counts.value_count += p->kind == SPYI_PARAMETER_VALUES;
+    }
+    return counts;
+}
+
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *interface) {
+    return interface->group[0] * interface->group[1] * interface->group[2];
+}
+
+SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *interface, uint32_t number) {
+    for (uint32_t i = 0; i < interface->parameter_count; i++) {
+        const spyi_parameter *p = &interface->parameters[i];
+        if (spyi_takes_bindings(p) && number >= p->number && number - p->number < p->count) return p;
+    }
+    return NULL;
+}
