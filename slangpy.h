@@ -25649,28 +25649,8 @@ SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at
 
 // >>kinds/number.c ------------------------------------------------------------------------------------------
 
-// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number.
-
-static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
-    const spyi_type *type = leaf->type;
-    spyi_fit fit;
-    if (leaf->out) {
-        if (type->kind != SPYI_TYPE_SCALAR ||
-            type->scalar != value->type->scalar) { // enums are their integers
-            spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
-            return false;
-        }
-        spyi_kind_return(leaf);
-        return true;
-    }
-    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(fitting->types, type->scalar) : type;
-    if (!spyi_fit_host(value->type, scalar, false, &fit) || fit.consumed) return false;
-    leaf->element = scalar;
-    spyi_kind_in_block(leaf);
-    fitting->cost += fit.cost + (leaf->splat ? 20 : 0);
-    return true;
-}
+// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number,
+// which the kernel spreads; in a uniform buffer, which the user's code lays out, the number stands for each component.
 
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
     spy_dtype from = arg->dtype, to = leaf->element->scalar;
@@ -25715,16 +25695,10 @@ SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v,
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// For a whole vector or matrix: into each of its numbers.
 static bool spyi_number_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    size_t count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
-    uint8_t *out = (uint8_t *)field;
-    for (size_t i = 0; i < count; i++, out += leaf->element->device_size) {
-        if (spyi_pack_scalar(leaf, value->arg, out)) continue;
-        spyi_kind_misfit(leaf, value, error);
-        return false;
-    }
-    return true;
+    if (spyi_pack_scalar(leaf, value->arg, (uint8_t *)field)) return true;
+    spyi_kind_misfit(leaf, value, error);
+    return false;
 }
 
 static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
@@ -25735,6 +25709,59 @@ static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
 
 static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a number for %s", leaf->type->display);
+}
+
+// >>a number for each component of a vector or matrix
+
+static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    size_t count = leaf->type->rows * leaf->type->columns;
+    uint8_t *out = (uint8_t *)field;
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++, out += leaf->element->device_size)
+        good = spyi_number_pack(leaf, value, out, error);
+    return good;
+}
+
+static const spyi_kind_build spyi_filling_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // spyi_number_bind makes such leaves
+static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_filling_pack,
+                                                spyi_number_match,
+                                                spyi_number_expected,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_filling_kind = { "number", &spyi_filling_build, &spyi_filling_run };
+
+// >>one number
+
+static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    spyi_fit fit;
+    if (leaf->out) {
+        if (type->kind != SPYI_TYPE_SCALAR ||
+            type->scalar != value->type->scalar) { // enums are their integers
+            spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
+            return false;
+        }
+        spyi_kind_return(leaf);
+        return true;
+    }
+    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(fitting->types, type->scalar) : type;
+    if (!spyi_fit_host(value->type, scalar, false, &fit) || fit.consumed) return false;
+    leaf->element = scalar;
+    spyi_kind_in_block(leaf);
+    if (leaf->splat && fitting->in_buffer) {
+        spyi_leaf_set_kind(leaf, &spyi_filling_kind);
+        leaf->field_size *= type->rows * type->columns;
+    }
+    fitting->cost += fit.cost + (leaf->splat ? 20 : 0);
+    return true;
 }
 
 static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,
@@ -28320,6 +28347,7 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     memset(&fitting, 0, sizeof fitting);
     fitting.types = a->types;
     fitting.result = a->result;
+    fitting.in_buffer = a->whole;
     spyi_leaf_set_kind(leaf, kind);
     bool good = kind->build->bind(&fitting, v, leaf) || spyi_kind_refuses(a, leaf, v, &fitting);
     spyi_text_free(&fitting.hint);
@@ -29690,7 +29718,9 @@ typedef enum spyi_pack_op {
     SPYI_PACK_SCALAR,  // number, converted; from here on in the order of spyi_field_op
     SPYI_PACK_BYTES,   // host value in the device's layout
     SPYI_PACK_INLINE,  // host array in the device's layout
-    SPYI_PACK_KIND     // what the leaf's kind packs
+    SPYI_PACK_KIND,    // what the leaf's kind packs
+    SPYI_PACK_SIZES,   // nothing: the value must have the sizes that the leaf's type takes
+    SPYI_PACK_BINDING  // the leaf's tensor, into the binding of number `offset`
 } spyi_pack_op;
 
 typedef struct spyi_pack {
@@ -29731,6 +29761,8 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
+// The operation that fills the field of a leaf.
+SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
@@ -29792,8 +29824,6 @@ SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
-// The operation that fills the field of a leaf.
-SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 // A field of the block: its text, its place, and the step that fills it.
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
@@ -31782,8 +31812,12 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
 // Values in the device's layout, and those that feed shader parameters.
 
 // pack_leaf.c
-// One value in the device's layout, in a field of the parameter's own type; out is NULL where it is bound.
+// One value as its kind packs it; out is NULL where it is bound.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
+// One value as an operation of a pack program says, from SPYI_PACK_SCALAR on but SPYI_PACK_BINDING: those for which the call's
+// launch does not matter.
+SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
+                                   spyi_text *error);
 
 // input_path.c
 // A path's place among the inputs of a kernel or module.
@@ -31809,17 +31843,15 @@ SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values 
 SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 
 // >>feeds
-// A value for a shader parameter, or a part of one.
-typedef struct spyi_feed {
-    spyi_leaf leaf;  // its path is ours
-    uint32_t slot;   // binding of a tensor, or number of the uniform buffer
-    uint32_t offset; // in feeds->data
-} spyi_feed;
-
-// What the kernel reads beyond its block and the element-wise buffers.
+// What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
+//
+// Their leaves are the variant's, not the plan's, as their types come from the compiled kernel: a prelude brings globals that
+// the module does not have, and its constants change the lengths of arrays.
 typedef struct spyi_feeds {
-    spyi_feed *items;
+    spyi_leaf *leaves; // their paths are ours
     uint32_t count;
+    spyi_pack *packs; // `leaf` is one of these, `offset` counts in data; bindings: the binding's number
+    uint32_t pack_count;
     uint32_t binding_count; // of the kernel; the emitted ones come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
@@ -31832,10 +31864,6 @@ SPYI_FN spy_status spyi_feeds_make(const struct spyi_plan *plan, const spyi_emit
                                    const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
                                    spyi_text *error);
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
-
-// The running call's values into feeds->data and bindings[slot].
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error);
 
 // >>plan/launch.h -------------------------------------------------------------------------------------------
 
@@ -32032,7 +32060,7 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
-// One value in the device's layout.
+// One value in the device's layout: the operations of a pack program that a leaf and its value alone decide.
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
                                   spyi_text *error) {
@@ -32041,6 +32069,32 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
     if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
     spyi_text_free(&problem);
     return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
+}
+
+// Of a shader parameter, which is not run over: all of the value's dimensions belong to its type.
+static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    for (uint32_t d = 0; d < leaf->consumed; d++) {
+        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
+        spy_shape shape = spyi_value_shape(v);
+        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
+                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
+        spyi_shape_text(&shape, error);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
+                                   spyi_text *error) {
+    bool good = true;
+    switch ((spyi_pack_op)op) {
+    case SPYI_PACK_SCALAR: good = spyi_pack_scalar(leaf, v->arg, out); break;
+    case SPYI_PACK_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); break;
+    case SPYI_PACK_INLINE: good = spyi_pack_inline(leaf, v->arg, out); break;
+    case SPYI_PACK_SIZES: return spyi_check_sizes(leaf, v, error);
+    default: return spyi_pack_leaf(leaf, v, out, error);
+    }
+    return good ? SPY_OK : spyi_does_not_fit(leaf, v, error);
 }
 
 // >>plan/input_path.c ---------------------------------------------------------------------------------------
@@ -32236,7 +32290,8 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
 
 // >>plan/feeds.c --------------------------------------------------------------------------------------------
 
-// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
+// each call runs for them.
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 
@@ -32247,7 +32302,7 @@ typedef struct spyi_feeding {
     const spyi_inputs *inputs;
     const spyi_values *values;
     spyi_feeds *feeds;
-    uint32_t capacity;
+    uint32_t leaf_capacity, pack_capacity;
     bool measuring;                        // only how large the elements of unsized arrays are together:
     uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
     uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
@@ -32261,42 +32316,81 @@ static spy_status spyi_out_of_memory(spyi_text *error) {
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Takes over the leaf's path.
-static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+// Room for one more item.
+static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity) return true;
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    void *moved = spyi_realloc(*items, more * size);
+    if (!moved) return false;
+    *items = moved;
+    *capacity = more;
+    return true;
+}
+
+// One more operation, for the last leaf.
+static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
     spyi_feeds *feeds = f->feeds;
-    if (feeds->count == f->capacity) {
-        uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
-        spyi_feed *items = (spyi_feed *)spyi_realloc(feeds->items, capacity * sizeof *items);
-        if (!items) return spyi_out_of_memory(f->error);
-        feeds->items = items;
-        f->capacity = capacity;
-    }
-    spyi_feed *feed = &feeds->items[feeds->count++];
-    feed->leaf = *leaf;
-    feed->slot = (uint32_t)found->input->slot;
-    feed->offset = found->offset;
-    leaf->path = NULL;
-    feeds->untracked = feeds->untracked || leaf->untracked;
-    if (leaf->binds) {
-        f->bound[feed->slot] = true;
-        return SPY_OK;
-    }
-    const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
-    size_t size = leaf->splat ? leaf->type->device_size : leaf->field_size;
-    feed->offset += found->element * leaf->field_size;
-    if (feed->offset + size > uniform->size && found->part) {
-        spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
+    void *packs = feeds->packs;
+    bool good = spyi_feed_room(&packs, feeds->pack_count, &f->pack_capacity, sizeof *feeds->packs);
+    feeds->packs = (spyi_pack *)packs;
+    if (!good) return false;
+    spyi_pack *pack = &feeds->packs[feeds->pack_count++];
+    pack->op = (uint8_t)op;
+    pack->dim = 0;
+    pack->leaf = (uint16_t)(feeds->count - 1);
+    pack->offset = offset;
+    return true;
+}
+
+// Where the leaf's bytes lie in feeds->data.
+static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
+                                   uint32_t *at) {
+    const spyi_uniform *uniform = &f->feeds->uniforms[found->input->slot];
+    uint32_t offset = found->offset + found->element * leaf->field_size;
+    if (offset + leaf->field_size > uniform->size && found->part) {
+        spyi_text_add(f->error, "'%s': the array is given with %u elements", leaf->path,
                       uniform->size / leaf->field_size);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    if (feed->offset + size > uniform->size) {
-        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
+    if (offset + leaf->field_size > uniform->size) {
+        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", leaf->path,
                       uniform->size);
         return SPY_ERROR_INTERNAL;
     }
-    feed->offset += f->start[feed->slot];
-    memset(f->given + feed->offset, 1, size);
+    *at = f->start[found->input->slot] + offset;
+    memset(f->given + *at, 1, leaf->field_size);
     return SPY_OK;
+}
+
+// Takes over the leaf's path.
+static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+    spyi_feeds *feeds = f->feeds;
+    void *leaves = feeds->leaves;
+    bool good = spyi_feed_room(&leaves, feeds->count, &f->leaf_capacity, sizeof *feeds->leaves),
+         sized = false;
+    feeds->leaves = (spyi_leaf *)leaves;
+    if (!good) return spyi_out_of_memory(f->error);
+    if (feeds->count == UINT16_MAX) {
+        spyi_text_add(f->error, "'%s' is one of more than %d values for shader parameters", leaf->path,
+                      UINT16_MAX);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    feeds->leaves[feeds->count++] = *leaf;
+    leaf->path = NULL;
+    leaf = &feeds->leaves[feeds->count - 1];
+    feeds->untracked = feeds->untracked || leaf->untracked;
+    for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
+    if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
+    uint32_t at = (uint32_t)found->input->slot;
+    if (leaf->binds) {
+        f->bound[at] = true;
+        good = good && spyi_feed_pack(f, SPYI_PACK_BINDING, at);
+    } else {
+        spy_status status = spyi_feed_offset(f, leaf, found, &at);
+        if (status != SPY_OK) return status;
+        good = good && spyi_feed_pack(f, spyi_pack_op_of(leaf), at);
+    }
+    return good ? SPY_OK : spyi_out_of_memory(f->error);
 }
 
 // Value number `index` for the input `path` and its parts. `shown`: how messages name it.
@@ -32393,7 +32487,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
     if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
-        feeds->uniform_count > limits->profile.max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        feeds->uniform_count > limits->profile.max_uniforms ||
+        feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
                       feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
@@ -32407,8 +32502,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    if (feeds->uniform_count == 0) return SPY_OK;
-    // Host values may be copied with their padding.
+    // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
     feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
@@ -32471,42 +32565,11 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
 }
 
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
-    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->items[i].leaf.path);
-    free(feeds->items);
+    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->leaves[i].path);
+    free(feeds->leaves);
+    free(feeds->packs);
     free(feeds->data);
     memset(feeds, 0, sizeof *feeds);
-}
-
-// >>each call
-
-static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    for (uint32_t d = 0; d < leaf->consumed; d++) {
-        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
-        spy_shape shape = spyi_value_shape(v);
-        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
-                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
-        spyi_shape_text(&shape, error);
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    return SPY_OK;
-}
-
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error) {
-    for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_feed *feed = &feeds->items[i];
-        const spyi_value *v = &values->items[feed->leaf.value];
-        uint8_t *out = feed->leaf.binds ? NULL : feeds->data + feed->offset;
-        spy_status status = spyi_check_sizes(&feed->leaf, v, error);
-        if (status == SPY_OK) status = spyi_pack_leaf(&feed->leaf, v, out, error);
-        if (status != SPY_OK) return status;
-        if (!feed->leaf.binds) continue;
-        spyi_binding *binding = &bindings[feed->slot];
-        binding->handle = v->tensor->storage->chunk.handle;
-        binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
-        binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
-    }
-    return SPY_OK;
 }
 
 // >>plan/cache.c --------------------------------------------------------------------------------------------
@@ -33468,9 +33531,11 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
                                         spyi_text *error);
 
 // pack.c
-// Fills plan->launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
-SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
-                                   const spyi_variant *variant, bool repeats, spyi_text *error);
+// Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all of the kernel's. `repeats`: the
+// block holds the last call's, whose sizes and strides stay.
+SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_variant *variant, bool repeats, spyi_binding *bindings,
+                                  spyi_text *error);
 
 // >>call/prepare.h ------------------------------------------------------------------------------------------
 
@@ -34523,7 +34588,8 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 // >>call/pack.c ---------------------------------------------------------------------------------------------
 
-// A launch's parameter block: sizes, addresses and numbers, in the device's layout.
+// What a dispatch gets of its call: the parameter block and the uniform buffers, which pack programs fill in the device's layout,
+// and the bindings.
 
 // Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
 // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
@@ -34534,30 +34600,49 @@ static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
     *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
 }
 
-SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
-                                   const spyi_variant *variant, bool repeats, spyi_text *error) {
-    const spyi_launch *launch = plan->launch;
-    uint8_t *block = launch->block;
-    uint32_t row = launch->groups[0] * variant->emitted.group_size;
-    bool index64 = variant->key.index64;
-    spyi_text problem = { NULL, 0, 0 };
-    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
-    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
-        const spyi_pack *pack = &variant->emitted.packs[p];
-        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = &plan->bound.leaves[pack->leaf];
-        const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
-        uint8_t *out = block + pack->offset;
+typedef struct spyi_packing {
+    const spyi_plan *plan;
+    const spyi_values *values;
+    const spyi_variant *variant;
+    bool repeats;           // the block holds the last call's, whose sizes and strides stay
+    spyi_binding *bindings; // of the dispatch
+} spyi_packing;
+
+// Bytes `from` to `to` of the storage's chunk.
+static void spyi_bind_range(const spyi_storage *storage, uint64_t from, uint64_t to, spyi_binding *binding) {
+    binding->handle = storage->chunk.handle;
+    binding->offset = from;
+    binding->range = (to < storage->chunk.size ? to : storage->chunk.size) - from;
+}
+
+static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
+    spyi_bind_range(t->storage, t->storage->offset + t->begin_bytes, t->storage->offset + t->end_bytes,
+                    binding);
+}
+
+// Runs a pack program that writes to `base`, about these leaves: the plan's, or those of the variant's shader parameters.
+static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
+                                 const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
+    const spyi_launch *launch = p->plan->launch;
+    const spyi_launch_leaf *at = launch->leaves; // the plan's
+    uint32_t row = launch->groups[0] * p->variant->emitted.group_size;
+    bool index64 = p->variant->key.index64;
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_pack *pack = &packs[i];
+        if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
+        const spyi_leaf *leaf = &leaves[pack->leaf];
+        uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
         uint64_t address;
+        spy_status status;
         switch ((spyi_pack_op)pack->op) {
         case SPYI_PACK_COUNT:
             u = (uint32_t)launch->count;
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
-        case SPYI_PACK_THREADS: memcpy(out, &values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_THREADS: memcpy(out, &p->values->threads->count[pack->dim], 4); break;
         case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
             u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
@@ -34588,48 +34673,61 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_SUMS:
-            address = launch->sums_storage->chunk.address + launch->sums_storage->offset + at->sums_offset;
+            address = launch->sums_storage->chunk.address + launch->sums_storage->offset +
+                      at[pack->leaf].sums_offset;
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_PRINT:
-            address = spyi_print_address(plan->function->object.device);
+            address = spyi_print_address(p->plan->function->object.device);
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_ADDRESS:
-            address = at->storage->chunk.address + at->storage->offset + at->begin;
+            address =
+                at[pack->leaf].storage->chunk.address + at[pack->leaf].storage->offset + at[pack->leaf].begin;
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_BASE:
-            memcpy(out, variant->key.bindings ? &at->base : &at->first, index64 ? 8 : 4);
+            memcpy(out, p->variant->key.bindings ? &at[pack->leaf].base : &at[pack->leaf].first,
+                   index64 ? 8 : 4);
             break;
         case SPYI_PACK_STRIDE:
         case SPYI_PACK_INNER:
-            stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];
+            stride = pack->op == SPYI_PACK_STRIDE ? at[pack->leaf].strides[pack->dim]
+                                                  : at[pack->leaf].inner[pack->dim];
             memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
             break;
-        case SPYI_PACK_SCALAR:
-            if (!spyi_pack_scalar(leaf, values->items[leaf->value].arg, out))
-                return spyi_does_not_fit(leaf, &values->items[leaf->value], error);
+        case SPYI_PACK_BINDING:
+            status = spyi_pack_leaf(leaf, &p->values->items[leaf->value], NULL, error);
+            if (status != SPY_OK) return status;
+            spyi_bind_tensor(p->values->items[leaf->value].tensor, &p->bindings[pack->offset]);
             break;
-        case SPYI_PACK_BYTES:
-            spyi_type_to_device(leaf->type, out, values->items[leaf->value].arg->value.data, 1);
-            break;
-        case SPYI_PACK_INLINE:
-            if (!spyi_pack_inline(leaf, values->items[leaf->value].arg, out))
-                return spyi_does_not_fit(leaf, &values->items[leaf->value], error);
-            break;
-        case SPYI_PACK_KIND:
-            spyi_text_clear(&problem);
-            if (!leaf->kind->run->pack(leaf, &values->items[leaf->value], out, &problem)) {
-                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-                spyi_text_free(&problem);
-                return SPY_ERROR_OUT_OF_RANGE;
-            }
-            if (launch->pass && leaf->kind->run->stop_adding) leaf->kind->run->stop_adding(leaf, out);
+        default:
+            status = spyi_pack_value(pack->op, leaf, &p->values->items[leaf->value], out, error);
+            if (status != SPY_OK) return status;
+            if (launch->pass && pack->op == SPYI_PACK_KIND && leaf->kind->run->stop_adding)
+                leaf->kind->run->stop_adding(leaf, out);
             break;
         }
     }
     return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_variant *variant, bool repeats, spyi_binding *bindings,
+                                  spyi_text *error) {
+    const spyi_launch *launch = plan->launch;
+    const spyi_emitted *e = &variant->emitted;
+    const spyi_feeds *feeds = &variant->feeds;
+    const spyi_packing p = { plan, values, variant, repeats, bindings };
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: buffers alone
+    spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; i < e->binding_count; i++) {
+        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        spyi_bind_range(at->storage, at->binding_offset, at->storage->offset + at->reach, &bindings[i]);
+    }
+    if (!feeds->count) return SPY_OK;
+    return spyi_run_packs(&p, feeds->packs, feeds->pack_count, feeds->leaves, feeds->data, error);
 }
 
 // >>call/temporaries.c --------------------------------------------------------------------------------------
@@ -34756,7 +34854,7 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
     const spyi_feeds *feeds = &variant->feeds;
     *untracked = *untracked || feeds->untracked;
     for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_leaf *leaf = &feeds->items[i].leaf;
+        const spyi_leaf *leaf = &feeds->leaves[i];
         const spy_tensor *t = s->values->items[leaf->value].tensor;
         if (!t) continue;
         spyi_use *use = &uses[count++];
@@ -34896,17 +34994,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         launch->block = block;
         launch->block_capacity = e->block_size;
     }
-    spy_status status = spyi_pack_block(s->plan, s->values, variant, repeats, error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
-        bindings[i].handle = at->storage->chunk.handle;
-        bindings[i].offset = at->binding_offset;
-        bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
-        if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
-            bindings[i].range = at->storage->chunk.size - at->binding_offset;
-    }
-    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
+    spy_status status = spyi_pack_call(s->plan, s->values, variant, repeats, bindings, error);
     if (status != SPY_OK) return status;
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
@@ -37248,33 +37336,32 @@ spy_status spy_list_timestamp(spy_command_list *list) {
 
 // >>finding a value
 
-// A recorded value: a leaf of the call's, or what feeds a shader parameter.
+// A recorded value: a leaf of the plan's, or of a variant's shader parameters.
 typedef struct spyi_set_place {
     const spyi_leaf *leaf;
-    uint32_t index; // of the leaf; UINT32_MAX: a feed
+    bool input; // of a shader parameter
 } spyi_set_place;
 
-// Where a dispatch has it among the list's bytes; 0: nowhere, its kernel does without.
+// Whether an operation packs a value that may change.
+static bool spyi_set_packs(const spyi_pack *pack) {
+    return pack->op >= SPYI_PACK_SCALAR && pack->op <= SPYI_PACK_KIND;
+}
+
+// Where a dispatch has it among the list's bytes; 0: nowhere, its kernel does without. The variants of a call each have leaves of
+// their own for shader parameters, which their paths tell.
 static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
-    for (uint32_t p = 0; p < e->pack_count && place->index != UINT32_MAX; p++)
-        if (e->packs[p].leaf == place->index && e->packs[p].op >= SPYI_PACK_SCALAR)
-            return op->block + e->packs[p].offset;
     const spyi_feeds *feeds = &op->variant->feeds;
-    for (uint32_t f = 0; f < feeds->count && place->index == UINT32_MAX; f++)
-        if (strcmp(feeds->items[f].leaf.path, place->leaf->path) == 0)
-            return op->data + feeds->items[f].offset;
+    const spyi_leaf *leaves = place->input ? feeds->leaves : op->plan->bound.leaves;
+    const spyi_pack *packs = place->input ? feeds->packs : e->packs;
+    uint32_t count = place->input ? feeds->pack_count : e->pack_count;
+    for (uint32_t p = 0; p < count; p++) {
+        const spyi_leaf *leaf = &leaves[packs[p].leaf];
+        bool found = place->input ? strcmp(leaf->path, place->leaf->path) == 0 : leaf == place->leaf;
+        if (found && spyi_set_packs(&packs[p]))
+            return (place->input ? op->data : op->block) + (size_t)packs[p].offset;
+    }
     return 0;
-}
-
-// A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
-static bool spyi_set_fills(const spyi_set_place *place) {
-    return place->leaf->splat && place->index == UINT32_MAX;
-}
-
-static size_t spyi_set_size(const spyi_set_place *place) {
-    const spyi_leaf *leaf = place->leaf;
-    return leaf->field_size * (size_t)(spyi_set_fills(place) ? leaf->type->rows * leaf->type->columns : 1);
 }
 
 // Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
@@ -37282,13 +37369,12 @@ static size_t spyi_set_size(const spyi_set_place *place) {
 static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
                                       uint32_t number, spyi_set_place *place) {
     const spyi_bound *b = &call->plan->bound;
-    place->index = number;
     place->leaf = NULL;
-    if (number < b->leaf_count) return place->leaf = &b->leaves[number];
-    place->index = UINT32_MAX;
+    place->input = number >= b->leaf_count;
+    if (!place->input) return place->leaf = &b->leaves[number];
     if (!call->op_count) return NULL;
     const spyi_feeds *feeds = &list->ops[call->first_op].variant->feeds;
-    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->items[number - b->leaf_count].leaf;
+    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->leaves[number - b->leaf_count];
     return place->leaf;
 }
 
@@ -37357,9 +37443,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
     }
     if (v->direction != SPY_DIRECTION_DEFAULT || !place->leaf->kind->run->match(place->leaf, v))
         return spyi_set_mismatch(place->leaf, v, error);
-    spyi_leaf leaf = *place->leaf;
-    leaf.splat = spyi_set_fills(place);
-    return spyi_pack_leaf(&leaf, v, list->scratch, error);
+    return spyi_pack_value((uint8_t)spyi_pack_op_of(place->leaf), place->leaf, v, list->scratch, error);
 }
 
 // >>changing
@@ -37367,7 +37451,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
         size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
-        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place));
+        if (at) memcpy(list->bytes + at, list->scratch, place->leaf->field_size);
     }
 }
 

@@ -24,17 +24,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         launch->block = block;
         launch->block_capacity = e->block_size;
     }
-    spy_status status = spyi_pack_block(s->plan, s->values, variant, repeats, error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
-        bindings[i].handle = at->storage->chunk.handle;
-        bindings[i].offset = at->binding_offset;
-        bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
-        if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
-            bindings[i].range = at->storage->chunk.size - at->binding_offset;
-    }
-    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
+    spy_status status = spyi_pack_call(s->plan, s->values, variant, repeats, bindings, error);
     if (status != SPY_OK) return status;
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;

@@ -54,8 +54,10 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
                                         spyi_text *error);
 
 // pack.c
-// Fills plan->launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
-SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
-                                   const spyi_variant *variant, bool repeats, spyi_text *error);
+// Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all of the kernel's. `repeats`: the
+// block holds the last call's, whose sizes and strides stay.
+SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_variant *variant, bool repeats, spyi_binding *bindings,
+                                  spyi_text *error);
 
 #endif // SPYI_CALL_RUN_H

@@ -32,7 +32,7 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
     const spyi_feeds *feeds = &variant->feeds;
     *untracked = *untracked || feeds->untracked;
     for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_leaf *leaf = &feeds->items[i].leaf;
+        const spyi_leaf *leaf = &feeds->leaves[i];
         const spy_tensor *t = s->values->items[leaf->value].tensor;
         if (!t) continue;
         spyi_use *use = &uses[count++];

@@ -55,8 +55,6 @@ SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
-// The operation that fills the field of a leaf.
-SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 // A field of the block: its text, its place, and the step that fills it.
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) SPYI_PRINTF(7, 8);

@@ -1,4 +1,5 @@
-// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
+// each call runs for them.
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 #include "kinds/kinds.h"
@@ -11,7 +12,7 @@ typedef struct spyi_feeding {
     const spyi_inputs *inputs;
     const spyi_values *values;
     spyi_feeds *feeds;
-    uint32_t capacity;
+    uint32_t leaf_capacity, pack_capacity;
     bool measuring;                        // only how large the elements of unsized arrays are together:
     uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
     uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
@@ -25,42 +26,81 @@ static spy_status spyi_out_of_memory(spyi_text *error) {
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Takes over the leaf's path.
-static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+// Room for one more item.
+static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity) return true;
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    void *moved = spyi_realloc(*items, more * size);
+    if (!moved) return false;
+    *items = moved;
+    *capacity = more;
+    return true;
+}
+
+// One more operation, for the last leaf.
+static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
     spyi_feeds *feeds = f->feeds;
-    if (feeds->count == f->capacity) {
-        uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
-        spyi_feed *items = (spyi_feed *)spyi_realloc(feeds->items, capacity * sizeof *items);
-        if (!items) return spyi_out_of_memory(f->error);
-        feeds->items = items;
-        f->capacity = capacity;
-    }
-    spyi_feed *feed = &feeds->items[feeds->count++];
-    feed->leaf = *leaf;
-    feed->slot = (uint32_t)found->input->slot;
-    feed->offset = found->offset;
-    leaf->path = NULL;
-    feeds->untracked = feeds->untracked || leaf->untracked;
-    if (leaf->binds) {
-        f->bound[feed->slot] = true;
-        return SPY_OK;
-    }
-    const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
-    size_t size = leaf->splat ? leaf->type->device_size : leaf->field_size;
-    feed->offset += found->element * leaf->field_size;
-    if (feed->offset + size > uniform->size && found->part) {
-        spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
+    void *packs = feeds->packs;
+    bool good = spyi_feed_room(&packs, feeds->pack_count, &f->pack_capacity, sizeof *feeds->packs);
+    feeds->packs = (spyi_pack *)packs;
+    if (!good) return false;
+    spyi_pack *pack = &feeds->packs[feeds->pack_count++];
+    pack->op = (uint8_t)op;
+    pack->dim = 0;
+    pack->leaf = (uint16_t)(feeds->count - 1);
+    pack->offset = offset;
+    return true;
+}
+
+// Where the leaf's bytes lie in feeds->data.
+static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
+                                   uint32_t *at) {
+    const spyi_uniform *uniform = &f->feeds->uniforms[found->input->slot];
+    uint32_t offset = found->offset + found->element * leaf->field_size;
+    if (offset + leaf->field_size > uniform->size && found->part) {
+        spyi_text_add(f->error, "'%s': the array is given with %u elements", leaf->path,
                       uniform->size / leaf->field_size);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    if (feed->offset + size > uniform->size) {
-        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
+    if (offset + leaf->field_size > uniform->size) {
+        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", leaf->path,
                       uniform->size);
         return SPY_ERROR_INTERNAL;
     }
-    feed->offset += f->start[feed->slot];
-    memset(f->given + feed->offset, 1, size);
+    *at = f->start[found->input->slot] + offset;
+    memset(f->given + *at, 1, leaf->field_size);
     return SPY_OK;
+}
+
+// Takes over the leaf's path.
+static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+    spyi_feeds *feeds = f->feeds;
+    void *leaves = feeds->leaves;
+    bool good = spyi_feed_room(&leaves, feeds->count, &f->leaf_capacity, sizeof *feeds->leaves),
+         sized = false;
+    feeds->leaves = (spyi_leaf *)leaves;
+    if (!good) return spyi_out_of_memory(f->error);
+    if (feeds->count == UINT16_MAX) {
+        spyi_text_add(f->error, "'%s' is one of more than %d values for shader parameters", leaf->path,
+                      UINT16_MAX);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    feeds->leaves[feeds->count++] = *leaf;
+    leaf->path = NULL;
+    leaf = &feeds->leaves[feeds->count - 1];
+    feeds->untracked = feeds->untracked || leaf->untracked;
+    for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
+    if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
+    uint32_t at = (uint32_t)found->input->slot;
+    if (leaf->binds) {
+        f->bound[at] = true;
+        good = good && spyi_feed_pack(f, SPYI_PACK_BINDING, at);
+    } else {
+        spy_status status = spyi_feed_offset(f, leaf, found, &at);
+        if (status != SPY_OK) return status;
+        good = good && spyi_feed_pack(f, spyi_pack_op_of(leaf), at);
+    }
+    return good ? SPY_OK : spyi_out_of_memory(f->error);
 }
 
 // Value number `index` for the input `path` and its parts. `shown`: how messages name it.
@@ -157,7 +197,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
     if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
-        feeds->uniform_count > limits->profile.max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        feeds->uniform_count > limits->profile.max_uniforms ||
+        feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
                       feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
@@ -171,8 +212,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    if (feeds->uniform_count == 0) return SPY_OK;
-    // Host values may be copied with their padding.
+    // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
     feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
@@ -235,40 +275,9 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
 }
 
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
-    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->items[i].leaf.path);
-    free(feeds->items);
+    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->leaves[i].path);
+    free(feeds->leaves);
+    free(feeds->packs);
     free(feeds->data);
     memset(feeds, 0, sizeof *feeds);
-}
-
-// >>each call
-
-static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    for (uint32_t d = 0; d < leaf->consumed; d++) {
-        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
-        spy_shape shape = spyi_value_shape(v);
-        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
-                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
-        spyi_shape_text(&shape, error);
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    return SPY_OK;
-}
-
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error) {
-    for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_feed *feed = &feeds->items[i];
-        const spyi_value *v = &values->items[feed->leaf.value];
-        uint8_t *out = feed->leaf.binds ? NULL : feeds->data + feed->offset;
-        spy_status status = spyi_check_sizes(&feed->leaf, v, error);
-        if (status == SPY_OK) status = spyi_pack_leaf(&feed->leaf, v, out, error);
-        if (status != SPY_OK) return status;
-        if (!feed->leaf.binds) continue;
-        spyi_binding *binding = &bindings[feed->slot];
-        binding->handle = v->tensor->storage->chunk.handle;
-        binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
-        binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
-    }
-    return SPY_OK;
 }

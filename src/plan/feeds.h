@@ -6,8 +6,12 @@
 #include "kinds/kinds.h"
 
 // pack_leaf.c
-// One value in the device's layout, in a field of the parameter's own type; out is NULL where it is bound.
+// One value as its kind packs it; out is NULL where it is bound.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
+// One value as an operation of a pack program says, from SPYI_PACK_SCALAR on but SPYI_PACK_BINDING: those for which the call's
+// launch does not matter.
+SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
+                                   spyi_text *error);
 
 // input_path.c
 // A path's place among the inputs of a kernel or module.
@@ -33,17 +37,15 @@ SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values 
 SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 
 // >>feeds
-// A value for a shader parameter, or a part of one.
-typedef struct spyi_feed {
-    spyi_leaf leaf;  // its path is ours
-    uint32_t slot;   // binding of a tensor, or number of the uniform buffer
-    uint32_t offset; // in feeds->data
-} spyi_feed;
-
-// What the kernel reads beyond its block and the element-wise buffers.
+// What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
+//
+// Their leaves are the variant's, not the plan's, as their types come from the compiled kernel: a prelude brings globals that
+// the module does not have, and its constants change the lengths of arrays.
 typedef struct spyi_feeds {
-    spyi_feed *items;
+    spyi_leaf *leaves; // their paths are ours
     uint32_t count;
+    spyi_pack *packs; // `leaf` is one of these, `offset` counts in data; bindings: the binding's number
+    uint32_t pack_count;
     uint32_t binding_count; // of the kernel; the emitted ones come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
@@ -56,9 +58,5 @@ SPYI_FN spy_status spyi_feeds_make(const struct spyi_plan *plan, const spyi_emit
                                    const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
                                    spyi_text *error);
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
-
-// The running call's values into feeds->data and bindings[slot].
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error);
 
 #endif // SPYI_PLAN_FEEDS_H
