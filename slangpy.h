@@ -31855,8 +31855,7 @@ typedef struct spyi_feeds {
     uint32_t binding_count; // of the kernel; the emitted ones come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
-    uint8_t *data;  // of the uniforms, as packed for the running call
-    bool untracked; // one is an address
+    uint8_t *data; // of the uniforms, as packed for the running call
 } spyi_feeds;
 
 // feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
@@ -31944,13 +31943,24 @@ typedef struct spyi_twins {
     char *text;
 } spyi_twins;
 
+// What a variant does with the memory of an argument: each call makes a use of it, from which barriers are made.
+typedef struct spyi_touch {
+    uint32_t
+        number; // whole: of the value whose tensor it is; else of the plan's leaf, whose launch says where it lies
+    bool whole;
+    bool reads, writes;
+} spyi_touch;
+
 struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
     spyi_feeds feeds;
+    spyi_touch *touches; // of parameters and of shader parameters
+    uint32_t touch_count;
+    bool untracked; // it may read and write where nobody knows: an argument is an address
     spyi_kernel *kernel;
     spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;    // room for a launch's: of leaves, feeds, sums, group counts, the print buffer
+    spyi_use *uses;    // room for a launch's: of touches, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
@@ -32020,6 +32030,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 // code that a reload has replaced, and has no such variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
+
+// touch.c
+// Fills touches, untracked, and room for uses, once the feeds are known. false: out of memory.
+SPYI_FN bool spyi_variant_touch(const spyi_bound *bound, spyi_variant *variant);
 
 // diagnose.c
 // Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
@@ -32378,7 +32392,6 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     feeds->leaves[feeds->count++] = *leaf;
     leaf->path = NULL;
     leaf = &feeds->leaves[feeds->count - 1];
-    feeds->untracked = feeds->untracked || leaf->untracked;
     for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
     if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
     uint32_t at = (uint32_t)found->input->slot;
@@ -32570,6 +32583,41 @@ SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
     free(feeds->packs);
     free(feeds->data);
     memset(feeds, 0, sizeof *feeds);
+}
+
+// >>plan/touch.c --------------------------------------------------------------------------------------------
+
+// Which memory a variant's kernel reads and writes: said once, when the variant is made; each call adds where that memory lies.
+
+static void spyi_add_touch(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
+    bool whole = spyi_leaf_is_whole(leaf);
+    spyi_touch *touch = &variant->touches[variant->touch_count++];
+    touch->whole = whole;
+    touch->number = whole ? leaf->value : number;
+    touch->reads = whole ? leaf->reads : leaf->in;
+    touch->writes = whole ? leaf->writes : leaf->out;
+}
+
+SPYI_FN bool spyi_variant_touch(const spyi_bound *b, spyi_variant *variant) {
+    const spyi_feeds *feeds = &variant->feeds;
+    uint32_t most = b->leaf_count + feeds->count;
+    variant->touches = (spyi_touch *)spyi_calloc(most + 1, sizeof *variant->touches);
+    variant->uses =
+        (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses); // sums, group counts, the print buffer
+    if (!variant->touches || !variant->uses) return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
+        variant->untracked = variant->untracked || leaf->untracked;
+        if (((leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf)) && !skipped)
+            spyi_add_touch(variant, leaf, i);
+    }
+    for (uint32_t i = 0; i < feeds->count; i++) { // none is walked
+        const spyi_leaf *leaf = &feeds->leaves[i];
+        variant->untracked = variant->untracked || leaf->untracked;
+        if (spyi_leaf_is_whole(leaf)) spyi_add_touch(variant, leaf, 0);
+    }
+    return true;
 }
 
 // >>plan/cache.c --------------------------------------------------------------------------------------------
@@ -33164,10 +33212,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
                                  &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
-    if (status != SPY_OK) return status;
-    variant->uses =
-        (spyi_use *)spyi_calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
-    if (variant->uses) return SPY_OK;
+    if (status != SPY_OK || spyi_variant_touch(&plan->bound, variant)) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }
@@ -33316,6 +33361,7 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
         free(twins->text);
         free(twins);
     }
+    free(variant->touches);
     free(variant->uses);
     spyi_emitted_free(&variant->emitted);
     spyi_feeds_free(&variant->feeds);
@@ -33504,10 +33550,8 @@ SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t leaf, spyi_mad
 SPYI_FN void spyi_place_readback(spyi_run_state *s); // where results to host memory go in this launch
 
 // uses.c
-// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
-// nobody knows.
-SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
-                                   bool *untracked);
+// Results to host memory are left out: each call that has them waits.
+SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses);
 
 // results.c
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.
@@ -34823,24 +34867,24 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
 
 // Which memory a call's dispatch reads and writes: barriers are made from it.
 
-SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
-                                   bool *untracked) {
-    const spyi_bound *b = s->bound;
-    uint32_t count = 0;
-    *untracked = false;
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        const spyi_launch_leaf *at = &s->launch->leaves[i];
-        *untracked = *untracked || leaf->untracked;
-        bool whole = spyi_leaf_is_whole(leaf);
-        if (!(leaf->traits & SPYI_TRAIT_TRACKED) && !whole) continue;
-        if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
-        spyi_use *use = &uses[count++];
-        use->storage = at->storage;
-        use->begin = at->begin;
-        use->end = at->end;
-        use->reads = whole ? leaf->reads : leaf->in;
-        use->writes = whole ? leaf->writes : leaf->out;
+SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses) {
+    uint32_t count = variant->touch_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_touch *touch = &variant->touches[i];
+        spyi_use *use = &uses[i];
+        if (touch->whole) {
+            const spy_tensor *t = s->values->items[touch->number].tensor;
+            use->storage = t->storage;
+            use->begin = t->begin_bytes;
+            use->end = t->end_bytes;
+        } else {
+            const spyi_launch_leaf *at = &s->launch->leaves[touch->number];
+            use->storage = at->storage;
+            use->begin = at->begin;
+            use->end = at->end;
+        }
+        use->reads = touch->reads;
+        use->writes = touch->writes;
         use->counts = false;
     }
     if (s->launch->leaves_sums) {
@@ -34850,20 +34894,6 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         use->end = s->launch->sums_bytes;
         use->reads = s->launch->finishes;
         use->writes = !s->launch->finishes;
-    }
-    const spyi_feeds *feeds = &variant->feeds;
-    *untracked = *untracked || feeds->untracked;
-    for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_leaf *leaf = &feeds->leaves[i];
-        const spy_tensor *t = s->values->items[leaf->value].tensor;
-        if (!t) continue;
-        spyi_use *use = &uses[count++];
-        use->storage = t->storage;
-        use->begin = t->begin_bytes;
-        use->end = t->end_bytes;
-        use->reads = leaf->reads;
-        use->writes = leaf->writes;
-        use->counts = false;
     }
     const spyi_threads *threads = s->values->threads;
     if (threads && threads->counts) {
@@ -34984,7 +35014,6 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses = variant->uses;
     uint32_t use_count;
-    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -35007,19 +35036,19 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     dispatch.bindings = bindings;
     dispatch.uniforms = variant->feeds.uniforms;
-    use_count = spyi_collect_uses(s, variant, uses, &untracked);
+    use_count = spyi_collect_uses(s, variant, uses);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
         return s->sink->table->append_dispatch(s->sink, s->plan, variant, &dispatch, uses, use_count,
-                                               untracked, error);
+                                               variant->untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
     s->plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, variant->untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_uses_done(device, dispatch.barrier, untracked, status);
+    spyi_uses_done(device, dispatch.barrier, variant->untracked, status);
     return status;
 }
 

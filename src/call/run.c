@@ -14,7 +14,6 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses = variant->uses;
     uint32_t use_count;
-    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -37,19 +36,19 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     dispatch.bindings = bindings;
     dispatch.uniforms = variant->feeds.uniforms;
-    use_count = spyi_collect_uses(s, variant, uses, &untracked);
+    use_count = spyi_collect_uses(s, variant, uses);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
         return s->sink->table->append_dispatch(s->sink, s->plan, variant, &dispatch, uses, use_count,
-                                               untracked, error);
+                                               variant->untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
     s->plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, variant->untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_uses_done(device, dispatch.barrier, untracked, status);
+    spyi_uses_done(device, dispatch.barrier, variant->untracked, status);
     return status;
 }
 

@@ -27,10 +27,8 @@ SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t leaf, spyi_mad
 SPYI_FN void spyi_place_readback(spyi_run_state *s); // where results to host memory go in this launch
 
 // uses.c
-// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
-// nobody knows.
-SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
-                                   bool *untracked);
+// Results to host memory are left out: each call that has them waits.
+SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses);
 
 // results.c
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.

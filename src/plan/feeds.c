@@ -88,7 +88,6 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     feeds->leaves[feeds->count++] = *leaf;
     leaf->path = NULL;
     leaf = &feeds->leaves[feeds->count - 1];
-    feeds->untracked = feeds->untracked || leaf->untracked;
     for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
     if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
     uint32_t at = (uint32_t)found->input->slot;

@@ -49,8 +49,7 @@ typedef struct spyi_feeds {
     uint32_t binding_count; // of the kernel; the emitted ones come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
-    uint8_t *data;  // of the uniforms, as packed for the running call
-    bool untracked; // one is an address
+    uint8_t *data; // of the uniforms, as packed for the running call
 } spyi_feeds;
 
 // feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
