@@ -27377,6 +27377,9 @@ SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size)
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
+// How many values are arguments, globals, or parts of these; and how many there are with gradients behind them.
+SPYI_FN uint32_t spyi_values_given(const spyi_values *values);
+SPYI_FN uint32_t spyi_values_all(const spyi_values *values);
 SPYI_FN void spyi_values_free(spyi_values *values);
 
 // >>bind/options.h ------------------------------------------------------------------------------------------
@@ -27452,13 +27455,63 @@ typedef struct spyi_bound {
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
-// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
+
+// >>bind/inputs.h -------------------------------------------------------------------------------------------
+
+// Shader parameters: an input by its path, and the values that a call gives to inputs bound to them.
+
+// input_path.c
+// A path's place among the inputs of a kernel or module.
+typedef struct spyi_found {
+    const spyi_input *input;
+    const spyi_type *type;
+    uint32_t offset;  // bytes in the uniform buffer
+    uint32_t element; // of an unsized array, if
+    bool part;        // it is one
+} spyi_found;
+
+// The input, or the part of its plain data, that the path names; `parameter`: of the entry point, else a global.
+SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
+SPYI_FN bool spyi_is_parted(const spyi_type *type); // whether its parts follow as inputs of their own
+// The error for a path that names none; `shown`: how the message names it.
+SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                 spyi_text *error);
+
+// bind_input.c
+// One leaf of a value for an input. Which kernel has it, and where, is not known yet.
+typedef struct spyi_input_leaf {
+    spyi_leaf leaf;   // its path is ours
+    const char *root; // path of the input that the value is for, not ours
+    uint32_t shown;   // so many characters of the leaf's path, which is for messages, stand for the root
+    bool parameter;   // of the entry point, else a global
+} spyi_input_leaf;
+
+typedef struct spyi_input_leaves {
+    spyi_input_leaf *items;
+    uint32_t count, capacity;
+} spyi_input_leaves;
+
+// Adds the leaves of value number `index`, given to the input `root`, which messages call `shown`.
+SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                      const spyi_inputs *inputs, bool parameter, const char *root,
+                                      const char *shown, spyi_input_leaves *leaves, spyi_text *error);
+// Adds the leaves of all values of globals. `partial`: there may be more inputs than these, so unknown names are left out.
+SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
+                                     const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
+                                     spyi_text *error);
+// Where a leaf is among the inputs. The text gets its path as they have it.
+SPYI_FN bool spyi_find_leaf(const spyi_inputs *inputs, const spyi_input_leaf *leaf, spyi_text *path,
+                            spyi_found *found);
+SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves);
+
+// globals.c
+// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
+// A line for each that is given, and for each that the module has besides.
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 
 // >>bind/internal.h -----------------------------------------------------------------------------------------
 
@@ -27535,6 +27588,12 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 // Binds parameters and result once every parameter type is known.
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result);
+
+// bind_input.c
+// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error);
 
 // gradient.c, for calls that compute gradients
 // An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
@@ -27810,7 +27869,7 @@ static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
 
 // Gradients of tensors become values too, behind all others, when the call is about them.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
-    uint32_t end = values->count + values->global_count;
+    uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < values->count; i++) {
         if (values->items[i].kind == SPY_ARG_PAIR && !spyi_check_pair(&values->items[i], error))
@@ -27842,8 +27901,16 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
                 return SPY_ERROR_OUT_OF_MEMORY;
         }
     }
-    values->grad_count = end - values->count - values->global_count;
+    values->grad_count = end - spyi_values_given(values);
     return SPY_OK;
+}
+
+SPYI_FN uint32_t spyi_values_given(const spyi_values *values) {
+    return values->count + values->global_count;
+}
+
+SPYI_FN uint32_t spyi_values_all(const spyi_values *values) {
+    return spyi_values_given(values) + values->grad_count;
 }
 
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values) {
@@ -28885,7 +28952,176 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
     return spyi_finish_maps(a);
 }
 
-// >>shader parameters
+// >>the result
+
+SPYI_FN void spyi_bound_free(spyi_bound *bound) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
+    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
+    free(bound->leaves);
+    free(bound->nodes);
+    free(bound->sizes);
+    spyi_options_free(&bound->options);
+    spyi_signature_free(&bound->signature);
+    memset(bound, 0, sizeof *bound);
+}
+
+SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
+        spyi_value_text(&values->items[leaf->value], &value);
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
+        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
+                      leaf->in && leaf->out ? "inout"
+                      : leaf->out           ? "out"
+                                            : "in",
+                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
+                      leaf->consumed ? ", trailing ones feed the type" : "");
+        spyi_text_free(&value);
+        spyi_text_free(&map);
+    }
+}
+
+// >>bind/input_path.c ---------------------------------------------------------------------------------------
+
+// Paths of shader parameters: "params.lights[2].color" is an input of a kernel or module, or a part of an input's plain data.
+
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
+
+// One step further into plain data; false: there is no such part.
+static bool spyi_step_into(spyi_found *at, const char **path) {
+    const spyi_type *type = at->type;
+    if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
+        size_t length = strcspn(*path + 1, ".[");
+        for (uint32_t f = 0; f < type->field_count; f++) {
+            const spyi_field *field = &type->fields[f];
+            if (strlen(field->name) != length || memcmp(field->name, *path + 1, length) != 0) continue;
+            at->type = field->type;
+            at->offset += (uint32_t)field->device_offset;
+            *path += 1 + length;
+            return true;
+        }
+        return false;
+    }
+    if (**path == '.' && type->kind == SPYI_TYPE_VECTOR && (*path)[1] && !(*path)[2]) {
+        static const char names[] = "xyzw";
+        const char *name = strchr(names, (*path)[1]);
+        if (!name || name - names >= (ptrdiff_t)type->columns) return false;
+        at->offset += (uint32_t)((size_t)(name - names) * spyi_type_device_stride(type->element));
+        at->type = type->element;
+        *path += 2;
+        return true;
+    }
+    int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                    : type->kind == SPYI_TYPE_VECTOR ? (int64_t)type->columns
+                                                     : 0;
+    char *end = NULL;
+    if (**path != '[' || (*path)[1] < '0' || (*path)[1] > '9') return false;
+    long long index = strtoll(*path + 1, &end, 10);
+    if (*end != ']' || index >= count) return false;
+    at->type = type->element;
+    at->offset += (uint32_t)((size_t)index * spyi_type_device_stride(type->element));
+    *path = end + 1;
+    return true;
+}
+
+// From T[] to an element, all of which are the input behind it.
+static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
+    char *end = NULL;
+    if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
+        (*path)[1] < '0' || (*path)[1] > '9')
+        return false;
+    unsigned long index = strtoul(*path + 1, &end, 10);
+    if (*end != ']' || index > SPYI_MOST_ELEMENTS_GIVEN) return false;
+    at->input++;
+    at->type = at->input->type;
+    at->offset = at->input->offset;
+    at->element = (uint32_t)index;
+    at->part = true;
+    *path = end + 1;
+    return true;
+}
+
+SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        const char *rest = path + length;
+        if (input->parameter != parameter || strncmp(input->path, path, length) != 0) continue;
+        found->input = input;
+        found->type = input->type;
+        found->offset = input->offset;
+        found->element = 0;
+        found->part = false;
+        if (spyi_step_into_unsized(found, &rest) && !*rest) return true;
+        while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
+        if (!*rest) return true;
+    }
+    return false;
+}
+
+// Whether its parts follow as inputs of their own.
+SPYI_FN bool spyi_is_parted(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
+}
+
+// >>errors
+
+#define SPYI_NEAR_INPUTS 3
+
+// Up to three paths that resemble a wrong one, or all of a few.
+static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
+    const char *names[SPYI_NEAR_INPUTS];
+    uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
+    spyi_text fields = { NULL, 0, 0 };
+    if (most < 2) most = 2;
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        if (input->parameter || input->elements) continue;
+        globals++;
+        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
+            input->type->field_count) {
+            spyi_text_clear(&fields); // parts come after what they are parts of
+            spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
+            for (uint32_t f = 0; f < input->type->field_count; f++)
+                spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+            continue;
+        }
+        uint32_t distance = spyi_edit_distance(path, input->path), at = count;
+        if (distance > most) continue;
+        while (at > 0 && distances[at - 1] > distance) at--;
+        if (at == SPYI_NEAR_INPUTS) continue;
+        if (count < SPYI_NEAR_INPUTS) count++;
+        for (uint32_t k = count - 1; k > at; k--) {
+            names[k] = names[k - 1];
+            distances[k] = distances[k - 1];
+        }
+        names[at] = input->path;
+        distances[at] = distance;
+    }
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", names[i]);
+    if (count) spyi_text_add(out, "?");
+    else if (fields.size) spyi_text_add(out, "%s", fields.data);
+    else if (!globals) spyi_text_add(out, ": the modules have none");
+    spyi_text_free(&fields);
+}
+
+SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                 spyi_text *error) {
+    spyi_text_add(error, "there is no global shader parameter '%s'", shown);
+    spyi_near_inputs(inputs, path, error);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// >>bind/bind_input.c ---------------------------------------------------------------------------------------
+
+// Values to shader parameters: bound as arguments are, by the same rules, but each takes one value and none is run over.
+//
+// Where their bytes lie only the compiled kernel tells (plan/feeds.c), as it alone tells the types of some: a prelude brings
+// globals of its own, and constants change the lengths of arrays. So they are bound for each kernel; reflection tells enough for
+// most errors to be found before (globals.c).
 
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
                                    const spyi_type *type, const char *path, spyi_bound *bound,
@@ -28918,33 +29154,112 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
     return good ? SPY_OK : a.status;
 }
 
-// >>the result
-
-SPYI_FN void spyi_bound_free(spyi_bound *bound) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
-    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
-    free(bound->leaves);
-    free(bound->nodes);
-    free(bound->sizes);
-    spyi_options_free(&bound->options);
-    spyi_signature_free(&bound->signature);
-    memset(bound, 0, sizeof *bound);
+static bool spyi_add_input_leaf(spyi_input_leaves *leaves, spyi_leaf *leaf, bool parameter, const char *root,
+                                const char *shown) {
+    if (leaves->count == leaves->capacity) {
+        uint32_t capacity = leaves->capacity ? leaves->capacity * 2 : 16;
+        spyi_input_leaf *items = (spyi_input_leaf *)spyi_realloc(leaves->items, capacity * sizeof *items);
+        if (!items) return false;
+        leaves->items = items;
+        leaves->capacity = capacity;
+    }
+    spyi_input_leaf *item = &leaves->items[leaves->count++];
+    item->leaf = *leaf;
+    item->root = root;
+    item->shown = (uint32_t)strlen(shown);
+    item->parameter = parameter;
+    leaf->path = NULL;
+    return true;
 }
 
-SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) {
-        const spyi_leaf *leaf = &bound->leaves[i];
-        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
-        spyi_value_text(&values->items[leaf->value], &value);
-        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
-        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
-                      leaf->in && leaf->out ? "inout"
-                      : leaf->out           ? "out"
-                                            : "in",
-                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
-                      leaf->consumed ? ", trailing ones feed the type" : "");
+SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                      const spyi_inputs *inputs, bool parameter, const char *root,
+                                      const char *shown, spyi_input_leaves *leaves, spyi_text *error) {
+    spyi_found found;
+    spyi_bound bound;
+    if (!spyi_find_input(inputs, root, parameter, &found)) return spyi_no_input(inputs, root, shown, error);
+    spy_status status = spyi_bind_input(function, values, index, found.type, shown, &bound, error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++)
+        if (!spyi_add_input_leaf(leaves, &bound.leaves[i], parameter, root, shown))
+            status = SPY_ERROR_OUT_OF_MEMORY;
+    if (status != SPY_OK) spyi_text_add(error, "out of host memory");
+    spyi_bound_free(&bound);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
+                                     const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
+                                     spyi_text *error) {
+    spy_status status = SPY_OK;
+    spyi_found found;
+    uint32_t end = spyi_values_given(values);
+    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        if (!partial || spyi_find_input(inputs, path, false, &found))
+            status = spyi_bind_to_input(function, values, i, inputs, false, path, path, leaves, error);
+    }
+    return status;
+}
+
+SPYI_FN bool spyi_find_leaf(const spyi_inputs *inputs, const spyi_input_leaf *leaf, spyi_text *path,
+                            spyi_found *found) {
+    spyi_text_clear(path);
+    spyi_text_add(path, "%s%s", leaf->root, leaf->leaf.path + leaf->shown);
+    return spyi_find_input(inputs, spyi_text_str(path), leaf->parameter, found);
+}
+
+SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves) {
+    for (uint32_t i = 0; i < leaves->count; i++) free(leaves->items[i].leaf.path);
+    free(leaves->items);
+    memset(leaves, 0, sizeof *leaves);
+}
+
+// >>bind/globals.c ------------------------------------------------------------------------------------------
+
+// A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
+// its code tells.
+
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
+    bool more = values->options && values->options->prelude; // which may bring further ones
+    spyi_input_leaves leaves = { NULL, 0, 0 };
+    spy_status status = inputs ? spyi_bind_globals(function, values, inputs, more, &leaves, error) : SPY_OK;
+    spyi_input_leaves_free(&leaves);
+    return status;
+}
+
+// Whether some value is for the input, for what it is part of, or for a part of it.
+static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
+    uint32_t end = spyi_values_given(values);
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        size_t length = strlen(path), other = strlen(input->path);
+        size_t common = length < other ? length : other;
+        char next = length < other ? input->path[length] : path[other];
+        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
+    }
+    return false;
+}
+
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    uint32_t end = spyi_values_given(values);
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        spyi_text value = { NULL, 0, 0 };
+        spyi_found found;
+        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
+        spyi_value_text(&values->items[i], &value);
+        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
+                      known ? found.type->display : "", spyi_text_str(&value));
         spyi_text_free(&value);
-        spyi_text_free(&map);
+    }
+    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        bool parted = input->kind == SPYI_INPUT_GROUP || input->elements || spyi_is_parted(input->type);
+        if (!parted && !spyi_input_has_value(input, values))
+            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
+                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
     }
 }
 
@@ -31819,34 +32134,9 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
 SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
                                    spyi_text *error);
 
-// input_path.c
-// A path's place among the inputs of a kernel or module.
-typedef struct spyi_found {
-    const spyi_input *input;
-    const spyi_type *type;
-    uint32_t offset;  // bytes in the uniform buffer
-    uint32_t element; // of an unsized array, if
-    bool part;        // it is one
-} spyi_found;
-
-// The input, or the part of its plain data, that the path names; `parameter`: of the entry point, else a global.
-SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
-SPYI_FN bool spyi_is_parted(const spyi_type *type); // whether its parts follow as inputs of their own
-// The error for a path that names none; `shown`: how the message names it.
-SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
-                                 spyi_text *error);
-
-// globals.c
-// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
-SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
-// A line for each that is given, and for each that the module has besides.
-SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
-
 // >>feeds
 // What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
-//
-// Their leaves are the variant's, not the plan's, as their types come from the compiled kernel: a prelude brings globals that
-// the module does not have, and its constants change the lengths of arrays.
+// Their leaves are the variant's, not the plan's: bind/bind_input.c says why.
 typedef struct spyi_feeds {
     spyi_leaf *leaves; // their paths are ours
     uint32_t count;
@@ -32111,197 +32401,6 @@ SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi
     return good ? SPY_OK : spyi_does_not_fit(leaf, v, error);
 }
 
-// >>plan/input_path.c ---------------------------------------------------------------------------------------
-
-// Paths of shader parameters: "params.lights[2].color" is an input of a kernel or module, or a part of an input's plain data.
-
-#define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
-
-// One step further into plain data; false: there is no such part.
-static bool spyi_step_into(spyi_found *at, const char **path) {
-    const spyi_type *type = at->type;
-    if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
-        size_t length = strcspn(*path + 1, ".[");
-        for (uint32_t f = 0; f < type->field_count; f++) {
-            const spyi_field *field = &type->fields[f];
-            if (strlen(field->name) != length || memcmp(field->name, *path + 1, length) != 0) continue;
-            at->type = field->type;
-            at->offset += (uint32_t)field->device_offset;
-            *path += 1 + length;
-            return true;
-        }
-        return false;
-    }
-    if (**path == '.' && type->kind == SPYI_TYPE_VECTOR && (*path)[1] && !(*path)[2]) {
-        static const char names[] = "xyzw";
-        const char *name = strchr(names, (*path)[1]);
-        if (!name || name - names >= (ptrdiff_t)type->columns) return false;
-        at->offset += (uint32_t)((size_t)(name - names) * spyi_type_device_stride(type->element));
-        at->type = type->element;
-        *path += 2;
-        return true;
-    }
-    int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
-                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
-                    : type->kind == SPYI_TYPE_VECTOR ? (int64_t)type->columns
-                                                     : 0;
-    char *end = NULL;
-    if (**path != '[' || (*path)[1] < '0' || (*path)[1] > '9') return false;
-    long long index = strtoll(*path + 1, &end, 10);
-    if (*end != ']' || index >= count) return false;
-    at->type = type->element;
-    at->offset += (uint32_t)((size_t)index * spyi_type_device_stride(type->element));
-    *path = end + 1;
-    return true;
-}
-
-// From T[] to an element, all of which are the input behind it.
-static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
-    char *end = NULL;
-    if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
-        (*path)[1] < '0' || (*path)[1] > '9')
-        return false;
-    unsigned long index = strtoul(*path + 1, &end, 10);
-    if (*end != ']' || index > SPYI_MOST_ELEMENTS_GIVEN) return false;
-    at->input++;
-    at->type = at->input->type;
-    at->offset = at->input->offset;
-    at->element = (uint32_t)index;
-    at->part = true;
-    *path = end + 1;
-    return true;
-}
-
-SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        const spyi_input *input = &inputs->items[i];
-        size_t length = strlen(input->path);
-        const char *rest = path + length;
-        if (input->parameter != parameter || strncmp(input->path, path, length) != 0) continue;
-        found->input = input;
-        found->type = input->type;
-        found->offset = input->offset;
-        found->element = 0;
-        found->part = false;
-        if (spyi_step_into_unsized(found, &rest) && !*rest) return true;
-        while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
-        if (!*rest) return true;
-    }
-    return false;
-}
-
-// Whether its parts follow as inputs of their own.
-SPYI_FN bool spyi_is_parted(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
-}
-
-// >>errors
-
-#define SPYI_NEAR_INPUTS 3
-
-// Up to three paths that resemble a wrong one, or all of a few.
-static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
-    const char *names[SPYI_NEAR_INPUTS];
-    uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
-    spyi_text fields = { NULL, 0, 0 };
-    if (most < 2) most = 2;
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        const spyi_input *input = &inputs->items[i];
-        size_t length = strlen(input->path);
-        if (input->parameter || input->elements) continue;
-        globals++;
-        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
-            input->type->field_count) {
-            spyi_text_clear(&fields); // parts come after what they are parts of
-            spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
-            for (uint32_t f = 0; f < input->type->field_count; f++)
-                spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
-            continue;
-        }
-        uint32_t distance = spyi_edit_distance(path, input->path), at = count;
-        if (distance > most) continue;
-        while (at > 0 && distances[at - 1] > distance) at--;
-        if (at == SPYI_NEAR_INPUTS) continue;
-        if (count < SPYI_NEAR_INPUTS) count++;
-        for (uint32_t k = count - 1; k > at; k--) {
-            names[k] = names[k - 1];
-            distances[k] = distances[k - 1];
-        }
-        names[at] = input->path;
-        distances[at] = distance;
-    }
-    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", names[i]);
-    if (count) spyi_text_add(out, "?");
-    else if (fields.size) spyi_text_add(out, "%s", fields.data);
-    else if (!globals) spyi_text_add(out, ": the modules have none");
-    spyi_text_free(&fields);
-}
-
-SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
-                                 spyi_text *error) {
-    spyi_text_add(error, "there is no global shader parameter '%s'", shown);
-    spyi_near_inputs(inputs, path, error);
-    return SPY_ERROR_NOT_FOUND;
-}
-
-// >>plan/globals.c ------------------------------------------------------------------------------------------
-
-// A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
-// its code tells.
-
-SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
-    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
-    bool more = values->options && values->options->prelude; // which may bring further ones
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; inputs && i < end; i = spyi_value_end(values->items, i)) {
-        const char *path = values->items[i].name;
-        spyi_found found;
-        spyi_bound bound;
-        if (!spyi_find_input(inputs, path, false, &found)) {
-            if (more) continue;
-            return spyi_no_input(inputs, path, path, error);
-        }
-        spy_status status = spyi_bind_input(function, values, i, found.type, path, &bound, error);
-        if (status != SPY_OK) return status;
-        spyi_bound_free(&bound);
-    }
-    return SPY_OK;
-}
-
-// Whether some value is for the input, for what it is part of, or for a part of it.
-static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
-        const char *path = values->items[i].name;
-        size_t length = strlen(path), other = strlen(input->path);
-        size_t common = length < other ? length : other;
-        char next = length < other ? input->path[length] : path[other];
-        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
-    }
-    return false;
-}
-
-SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
-    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
-        spyi_text value = { NULL, 0, 0 };
-        spyi_found found;
-        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
-        spyi_value_text(&values->items[i], &value);
-        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
-                      known ? found.type->display : "", spyi_text_str(&value));
-        spyi_text_free(&value);
-    }
-    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
-        const spyi_input *input = &inputs->items[i];
-        bool parted = input->kind == SPYI_INPUT_GROUP || input->elements || spyi_is_parted(input->type);
-        if (!parted && !spyi_input_has_value(input, values))
-            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
-                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
-    }
-}
-
 // >>plan/feeds.c --------------------------------------------------------------------------------------------
 
 // Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
@@ -32317,8 +32416,8 @@ typedef struct spyi_feeding {
     const spyi_values *values;
     spyi_feeds *feeds;
     uint32_t leaf_capacity, pack_capacity;
-    bool measuring;                        // only how large the elements of unsized arrays are together:
-    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
+    spyi_input_leaves leaves;              // of all that is given
+    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
     uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
     uint8_t *given;                        // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
@@ -32406,39 +32505,23 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     return good ? SPY_OK : spyi_out_of_memory(f->error);
 }
 
-// Value number `index` for the input `path` and its parts. `shown`: how messages name it.
-static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *path, const char *shown,
-                                  bool parameter) {
-    spyi_found found;
-    spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found))
-        return spyi_no_input(f->inputs, path, shown, f->error);
-    spy_status status =
-        spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++) {
-        spyi_leaf *leaf = &bound.leaves[i];
-        if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
-            spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
+// Each leaf where the kernel has it.
+static spy_status spyi_place_leaves(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; status == SPY_OK && i < f->leaves.count; i++) {
+        spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found)) {
+            spyi_text_add(f->error, "'%s' has no place of its own", spyi_text_str(&path));
             status = SPY_ERROR_UNSUPPORTED;
-        } else if (f->measuring) {
-            const spyi_input *elements = found.input + 1;
-            if (leaf->kind->run->elements && elements->slot >= 0)
-                f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
-            spyi_text name = { NULL, 0, 0 };
-            spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
-            free(leaf->path);
-            leaf->path = spyi_strdup(spyi_text_str(&name));
-            spyi_text_free(&name);
-            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
             // What the device does not take is said by the parameter's name, before the driver sees the kernel.
-            if (status == SPY_OK && leaf->binds)
-                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (leaf->binds) status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
             if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
-    spyi_bound_free(&bound);
+    spyi_text_free(&path);
     return status;
 }
 
@@ -32530,30 +32613,41 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
 }
 
 // The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
-static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
     const spyi_bound *b = &f->plan->bound;
+    spy_function *function = f->plan->function;
     for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
-         i++) // these have the user's names
-        if (b->leaves[i].binds)
-            status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
+         i++) { // these have the user's names
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->binds)
+            status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, leaf->path,
+                                        leaf->path, &f->leaves, f->error);
+    }
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
-        const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
-        status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
+        const spyi_leaf *leaf = &b->leaves[emitted->holders[holder++]];
+        status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, input->path,
+                                    leaf->path, &f->leaves, f->error);
     }
     return status;
 }
 
-static spy_status spyi_feed_all(spyi_feeding *f, const spyi_emitted *emitted) {
-    const spyi_values *values = f->values;
-    uint32_t end = values->count + values->global_count;
-    spy_status status = spyi_feed_holders(f, emitted);
-    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
-        status = spyi_feed_value(f, i, values->items[i].name, values->items[i].name, false);
-    return status;
+// How large the elements of each unsized array are together.
+static void spyi_measure_elements(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->leaves.count; i++) {
+        const spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!leaf->kind->run->elements || !spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found))
+            continue;
+        const spyi_input *elements = found.input + 1;
+        if (elements->slot >= 0)
+            f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
+    }
+    spyi_text_free(&path);
 }
 
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
@@ -32566,13 +32660,13 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     f.values = values;
     f.feeds = feeds;
     f.error = error;
-    spy_status status = SPY_OK;
-    f.measuring = spyi_inputs_unsized(inputs);
-    if (f.measuring) status = spyi_feed_all(&f, emitted);
-    f.measuring = false;
+    spy_status status = spyi_bind_holders(&f, emitted);
+    if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
+    if (status == SPY_OK) spyi_measure_elements(&f);
     if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
-    if (status == SPY_OK) status = spyi_feed_all(&f, emitted);
+    if (status == SPY_OK) status = spyi_place_leaves(&f);
     if (status == SPY_OK) status = spyi_check_given(&f);
+    spyi_input_leaves_free(&f.leaves);
     free(f.given);
     return status;
 }
@@ -32882,7 +32976,7 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
 // >>calls that leave the device
 
 static void spyi_hold_tensors(const spyi_values *values, bool hold) {
-    uint32_t count = values->count + values->global_count + values->grad_count;
+    uint32_t count = spyi_values_all(values);
     for (uint32_t i = 0; i < count; i++) {
         spy_tensor *t = values->items[i].tensor;
         if (t && hold) spyi_atomic_add(&t->object.references, 1);
@@ -35447,7 +35541,7 @@ static uint32_t spyi_first_of_storage(const spyi_values *values, uint32_t i) {
 }
 
 SPYI_FN void spyi_free_copies(spyi_values *values) {
-    uint32_t count = values->count + values->global_count + values->grad_count;
+    uint32_t count = spyi_values_all(values);
     for (uint32_t i = count; i-- > 0;) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
@@ -35460,7 +35554,7 @@ SPYI_FN void spyi_free_copies(spyi_values *values) {
 }
 
 SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
-    uint32_t count = from->count + from->global_count + from->grad_count;
+    uint32_t count = spyi_values_all(from);
     to->items = (spyi_value *)spyi_calloc(count + 1, sizeof *to->items);
     to->key = (uint8_t *)spyi_malloc(from->key_size);
     if (!to->items || !to->key) return false;
@@ -35872,7 +35966,7 @@ static spy_status spyi_prepared_mismatch(const spyi_plan *plan, const spyi_value
     spyi_text_add(error, "the arguments are not of the kinds, types, ranks and names that the call "
                          "was prepared for:\n");
     spyi_text_add(error, "  %s\n", plan->bound.signature.display);
-    uint32_t end = values->count + values->global_count, number = 0;
+    uint32_t end = spyi_values_given(values), number = 0;
     for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
         if (i < values->count) spyi_text_add(error, "  argument %u: ", ++number);
         else spyi_text_add(error, "  global '%s': ", values->items[i].name);

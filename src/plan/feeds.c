@@ -13,8 +13,8 @@ typedef struct spyi_feeding {
     const spyi_values *values;
     spyi_feeds *feeds;
     uint32_t leaf_capacity, pack_capacity;
-    bool measuring;                        // only how large the elements of unsized arrays are together:
-    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
+    spyi_input_leaves leaves;              // of all that is given
+    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
     uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
     uint8_t *given;                        // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
@@ -102,39 +102,23 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     return good ? SPY_OK : spyi_out_of_memory(f->error);
 }
 
-// Value number `index` for the input `path` and its parts. `shown`: how messages name it.
-static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *path, const char *shown,
-                                  bool parameter) {
-    spyi_found found;
-    spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found))
-        return spyi_no_input(f->inputs, path, shown, f->error);
-    spy_status status =
-        spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++) {
-        spyi_leaf *leaf = &bound.leaves[i];
-        if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
-            spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
+// Each leaf where the kernel has it.
+static spy_status spyi_place_leaves(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; status == SPY_OK && i < f->leaves.count; i++) {
+        spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found)) {
+            spyi_text_add(f->error, "'%s' has no place of its own", spyi_text_str(&path));
             status = SPY_ERROR_UNSUPPORTED;
-        } else if (f->measuring) {
-            const spyi_input *elements = found.input + 1;
-            if (leaf->kind->run->elements && elements->slot >= 0)
-                f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
-            spyi_text name = { NULL, 0, 0 };
-            spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
-            free(leaf->path);
-            leaf->path = spyi_strdup(spyi_text_str(&name));
-            spyi_text_free(&name);
-            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
             // What the device does not take is said by the parameter's name, before the driver sees the kernel.
-            if (status == SPY_OK && leaf->binds)
-                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (leaf->binds) status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
             if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
-    spyi_bound_free(&bound);
+    spyi_text_free(&path);
     return status;
 }
 
@@ -226,30 +210,41 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
 }
 
 // The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
-static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
     const spyi_bound *b = &f->plan->bound;
+    spy_function *function = f->plan->function;
     for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
-         i++) // these have the user's names
-        if (b->leaves[i].binds)
-            status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
+         i++) { // these have the user's names
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->binds)
+            status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, leaf->path,
+                                        leaf->path, &f->leaves, f->error);
+    }
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
-        const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
-        status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
+        const spyi_leaf *leaf = &b->leaves[emitted->holders[holder++]];
+        status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, input->path,
+                                    leaf->path, &f->leaves, f->error);
     }
     return status;
 }
 
-static spy_status spyi_feed_all(spyi_feeding *f, const spyi_emitted *emitted) {
-    const spyi_values *values = f->values;
-    uint32_t end = values->count + values->global_count;
-    spy_status status = spyi_feed_holders(f, emitted);
-    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
-        status = spyi_feed_value(f, i, values->items[i].name, values->items[i].name, false);
-    return status;
+// How large the elements of each unsized array are together.
+static void spyi_measure_elements(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->leaves.count; i++) {
+        const spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!leaf->kind->run->elements || !spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found))
+            continue;
+        const spyi_input *elements = found.input + 1;
+        if (elements->slot >= 0)
+            f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
+    }
+    spyi_text_free(&path);
 }
 
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
@@ -262,13 +257,13 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     f.values = values;
     f.feeds = feeds;
     f.error = error;
-    spy_status status = SPY_OK;
-    f.measuring = spyi_inputs_unsized(inputs);
-    if (f.measuring) status = spyi_feed_all(&f, emitted);
-    f.measuring = false;
+    spy_status status = spyi_bind_holders(&f, emitted);
+    if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
+    if (status == SPY_OK) spyi_measure_elements(&f);
     if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
-    if (status == SPY_OK) status = spyi_feed_all(&f, emitted);
+    if (status == SPY_OK) status = spyi_place_leaves(&f);
     if (status == SPY_OK) status = spyi_check_given(&f);
+    spyi_input_leaves_free(&f.leaves);
     free(f.given);
     return status;
 }
