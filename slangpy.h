@@ -25301,6 +25301,9 @@ SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether it is a tensor that a kind passes whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
+// The first of the dimensions that the leaf's type takes whose size in the value is not the one that it must be. Gives
+// leaf->consumed: all of them fit.
+SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
@@ -25576,6 +25579,13 @@ SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
 
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
     return leaf->reads || leaf->writes;
+}
+
+SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value) {
+    const int64_t *takes = leaf->consumed_dims;
+    uint32_t d = 0;
+    while (d < leaf->consumed && (takes[d] == -1 || value->dims[leaf->batch_rank + d] == takes[d])) d++;
+    return d;
 }
 
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
@@ -28347,8 +28357,7 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->consumed = fit->consumed;
     memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
     leaf->batch_rank = v->rank - fit->consumed;
-    for (uint32_t d = 0; d < fit->consumed; d++)
-        if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+    if (spyi_leaf_wrong_size(leaf, v) < leaf->consumed) a->misfit = true;
     if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
@@ -32377,15 +32386,13 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
 
 // Of a shader parameter, which is not run over: all of the value's dimensions belong to its type.
 static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    for (uint32_t d = 0; d < leaf->consumed; d++) {
-        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
-        spy_shape shape = spyi_value_shape(v);
-        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
-                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
-        spyi_shape_text(&shape, error);
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    return SPY_OK;
+    uint32_t wrong = spyi_leaf_wrong_size(leaf, v);
+    if (wrong == leaf->consumed) return SPY_OK;
+    spy_shape shape = spyi_value_shape(v);
+    spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
+                  leaf->type->display, wrong, (long long)leaf->consumed_dims[wrong]);
+    spyi_shape_text(&shape, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
 }
 
 SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
@@ -33778,9 +33785,8 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
-        for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
-                return spyi_size_error(leaf, v, d, error);
+        uint32_t wrong = leaf->consumed ? spyi_leaf_wrong_size(leaf, v) : 0;
+        if (wrong < leaf->consumed) return spyi_size_error(leaf, v, wrong, error);
         if (!(leaf->traits & SPYI_TRAIT_SIZED)) continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];

@@ -12,15 +12,13 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
 
 // Of a shader parameter, which is not run over: all of the value's dimensions belong to its type.
 static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    for (uint32_t d = 0; d < leaf->consumed; d++) {
-        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
-        spy_shape shape = spyi_value_shape(v);
-        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
-                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
-        spyi_shape_text(&shape, error);
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    return SPY_OK;
+    uint32_t wrong = spyi_leaf_wrong_size(leaf, v);
+    if (wrong == leaf->consumed) return SPY_OK;
+    spy_shape shape = spyi_value_shape(v);
+    spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
+                  leaf->type->display, wrong, (long long)leaf->consumed_dims[wrong]);
+    spyi_shape_text(&shape, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
 }
 
 SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
