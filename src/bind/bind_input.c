@@ -1,8 +1,7 @@
 // Values to shader parameters: bound as arguments are, by the same rules, but each takes one value and none is run over.
 //
-// Where their bytes lie only the compiled kernel tells (plan/feeds.c), as it alone tells the types of some: a prelude brings
-// globals of its own, and constants change the lengths of arrays. So they are bound for each kernel; reflection tells enough for
-// most errors to be found before (globals.c).
+// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/feeds.c), and
+// what globals a call's prelude brings. Reflection tells enough for most errors to be found before there is one (globals.c).
 #include "bind/inputs.h"
 #include "bind/internal.h"
 
