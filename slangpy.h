@@ -32137,10 +32137,8 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
 // pack_leaf.c
 // One value as its kind packs it; out is NULL where it is bound.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-// One value as an operation of a pack program says, from SPYI_PACK_SCALAR on but SPYI_PACK_BINDING: those for which the call's
-// launch does not matter.
-SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
-                                   spyi_text *error);
+// Whether a shader parameter, which is not run over, gets the sizes that its type takes.
+SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // >>feeds
 // What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
@@ -32372,7 +32370,7 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
-// One value in the device's layout: the operations of a pack program that a leaf and its value alone decide.
+// What packing asks of one leaf and its value: the value in the device's layout, and whether its sizes are right.
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
                                   spyi_text *error) {
@@ -32383,8 +32381,7 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
     return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
-// Of a shader parameter, which is not run over: all of the value's dimensions belong to its type.
-static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
     uint32_t wrong = spyi_leaf_wrong_size(leaf, v);
     if (wrong == leaf->consumed) return SPY_OK;
     spy_shape shape = spyi_value_shape(v);
@@ -32392,19 +32389,6 @@ static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, s
                   leaf->type->display, wrong, (long long)leaf->consumed_dims[wrong]);
     spyi_shape_text(&shape, error);
     return SPY_ERROR_SHAPE_MISMATCH;
-}
-
-SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
-                                   spyi_text *error) {
-    bool good = true;
-    switch ((spyi_pack_op)op) {
-    case SPYI_PACK_SCALAR: good = spyi_pack_scalar(leaf, v->arg, out); break;
-    case SPYI_PACK_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); break;
-    case SPYI_PACK_INLINE: good = spyi_pack_inline(leaf, v->arg, out); break;
-    case SPYI_PACK_SIZES: return spyi_check_sizes(leaf, v, error);
-    default: return spyi_pack_leaf(leaf, v, out, error);
-    }
-    return good ? SPY_OK : spyi_does_not_fit(leaf, v, error);
 }
 
 // >>plan/feeds.c --------------------------------------------------------------------------------------------
@@ -34768,7 +34752,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
                                  const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
     const spyi_launch *launch = p->plan->launch;
     const spyi_launch_leaf *at = launch->leaves; // the plan's
-    uint32_t row = launch->groups[0] * p->variant->emitted.group_size;
+    const spyi_value *values = p->values->items;
     bool index64 = p->variant->key.index64;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
@@ -34784,7 +34768,10 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
             u = (uint32_t)launch->count;
             memcpy(out, &u, 4);
             break;
-        case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_ROW:
+            u = launch->groups[0] * p->variant->emitted.group_size;
+            memcpy(out, &u, 4);
+            break;
         case SPYI_PACK_THREADS: memcpy(out, &p->values->threads->count[pack->dim], 4); break;
         case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
@@ -34839,16 +34826,30 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
                                                   : at[pack->leaf].inner[pack->dim];
             memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
             break;
-        case SPYI_PACK_BINDING:
-            status = spyi_pack_leaf(leaf, &p->values->items[leaf->value], NULL, error);
-            if (status != SPY_OK) return status;
-            spyi_bind_tensor(p->values->items[leaf->value].tensor, &p->bindings[pack->offset]);
+        case SPYI_PACK_SCALAR:
+            if (!spyi_pack_scalar(leaf, values[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values[leaf->value], error);
             break;
-        default:
-            status = spyi_pack_value(pack->op, leaf, &p->values->items[leaf->value], out, error);
+        case SPYI_PACK_BYTES:
+            spyi_type_to_device(leaf->type, out, values[leaf->value].arg->value.data, 1);
+            break;
+        case SPYI_PACK_INLINE:
+            if (!spyi_pack_inline(leaf, values[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values[leaf->value], error);
+            break;
+        case SPYI_PACK_KIND:
+            status = spyi_pack_leaf(leaf, &values[leaf->value], out, error);
             if (status != SPY_OK) return status;
-            if (launch->pass && pack->op == SPYI_PACK_KIND && leaf->kind->run->stop_adding)
-                leaf->kind->run->stop_adding(leaf, out);
+            if (launch->pass && leaf->kind->run->stop_adding) leaf->kind->run->stop_adding(leaf, out);
+            break;
+        case SPYI_PACK_SIZES:
+            status = spyi_check_sizes(leaf, &values[leaf->value], error);
+            if (status != SPY_OK) return status;
+            break;
+        case SPYI_PACK_BINDING:
+            status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+            if (status != SPY_OK) return status;
+            spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
             break;
         }
     }
@@ -37571,7 +37572,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
     }
     if (v->direction != SPY_DIRECTION_DEFAULT || !place->leaf->kind->run->match(place->leaf, v))
         return spyi_set_mismatch(place->leaf, v, error);
-    return spyi_pack_value((uint8_t)spyi_pack_op_of(place->leaf), place->leaf, v, list->scratch, error);
+    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
 }
 
 // >>changing

@@ -38,7 +38,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
                                  const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
     const spyi_launch *launch = p->plan->launch;
     const spyi_launch_leaf *at = launch->leaves; // the plan's
-    uint32_t row = launch->groups[0] * p->variant->emitted.group_size;
+    const spyi_value *values = p->values->items;
     bool index64 = p->variant->key.index64;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
@@ -54,7 +54,10 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
             u = (uint32_t)launch->count;
             memcpy(out, &u, 4);
             break;
-        case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_ROW:
+            u = launch->groups[0] * p->variant->emitted.group_size;
+            memcpy(out, &u, 4);
+            break;
         case SPYI_PACK_THREADS: memcpy(out, &p->values->threads->count[pack->dim], 4); break;
         case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
@@ -109,16 +112,30 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
                                                   : at[pack->leaf].inner[pack->dim];
             memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
             break;
-        case SPYI_PACK_BINDING:
-            status = spyi_pack_leaf(leaf, &p->values->items[leaf->value], NULL, error);
-            if (status != SPY_OK) return status;
-            spyi_bind_tensor(p->values->items[leaf->value].tensor, &p->bindings[pack->offset]);
+        case SPYI_PACK_SCALAR:
+            if (!spyi_pack_scalar(leaf, values[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values[leaf->value], error);
             break;
-        default:
-            status = spyi_pack_value(pack->op, leaf, &p->values->items[leaf->value], out, error);
+        case SPYI_PACK_BYTES:
+            spyi_type_to_device(leaf->type, out, values[leaf->value].arg->value.data, 1);
+            break;
+        case SPYI_PACK_INLINE:
+            if (!spyi_pack_inline(leaf, values[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values[leaf->value], error);
+            break;
+        case SPYI_PACK_KIND:
+            status = spyi_pack_leaf(leaf, &values[leaf->value], out, error);
             if (status != SPY_OK) return status;
-            if (launch->pass && pack->op == SPYI_PACK_KIND && leaf->kind->run->stop_adding)
-                leaf->kind->run->stop_adding(leaf, out);
+            if (launch->pass && leaf->kind->run->stop_adding) leaf->kind->run->stop_adding(leaf, out);
+            break;
+        case SPYI_PACK_SIZES:
+            status = spyi_check_sizes(leaf, &values[leaf->value], error);
+            if (status != SPY_OK) return status;
+            break;
+        case SPYI_PACK_BINDING:
+            status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+            if (status != SPY_OK) return status;
+            spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
             break;
         }
     }

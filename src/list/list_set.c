@@ -111,7 +111,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
     }
     if (v->direction != SPY_DIRECTION_DEFAULT || !place->leaf->kind->run->match(place->leaf, v))
         return spyi_set_mismatch(place->leaf, v, error);
-    return spyi_pack_value((uint8_t)spyi_pack_op_of(place->leaf), place->leaf, v, list->scratch, error);
+    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
 }
 
 // >>changing

@@ -9,10 +9,8 @@
 // pack_leaf.c
 // One value as its kind packs it; out is NULL where it is bound.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-// One value as an operation of a pack program says, from SPYI_PACK_SCALAR on but SPYI_PACK_BINDING: those for which the call's
-// launch does not matter.
-SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
-                                   spyi_text *error);
+// Whether a shader parameter, which is not run over, gets the sizes that its type takes.
+SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // >>feeds
 // What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.

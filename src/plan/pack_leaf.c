@@ -1,4 +1,4 @@
-// One value in the device's layout: the operations of a pack program that a leaf and its value alone decide.
+// What packing asks of one leaf and its value: the value in the device's layout, and whether its sizes are right.
 #include "plan/feeds.h"
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
@@ -10,8 +10,7 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
     return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
-// Of a shader parameter, which is not run over: all of the value's dimensions belong to its type.
-static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
     uint32_t wrong = spyi_leaf_wrong_size(leaf, v);
     if (wrong == leaf->consumed) return SPY_OK;
     spy_shape shape = spyi_value_shape(v);
@@ -19,17 +18,4 @@ static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, s
                   leaf->type->display, wrong, (long long)leaf->consumed_dims[wrong]);
     spyi_shape_text(&shape, error);
     return SPY_ERROR_SHAPE_MISMATCH;
-}
-
-SPYI_FN spy_status spyi_pack_value(uint8_t op, const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
-                                   spyi_text *error) {
-    bool good = true;
-    switch ((spyi_pack_op)op) {
-    case SPYI_PACK_SCALAR: good = spyi_pack_scalar(leaf, v->arg, out); break;
-    case SPYI_PACK_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); break;
-    case SPYI_PACK_INLINE: good = spyi_pack_inline(leaf, v->arg, out); break;
-    case SPYI_PACK_SIZES: return spyi_check_sizes(leaf, v, error);
-    default: return spyi_pack_leaf(leaf, v, out, error);
-    }
-    return good ? SPY_OK : spyi_does_not_fit(leaf, v, error);
 }
