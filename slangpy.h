@@ -26014,6 +26014,9 @@ SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether it is a tensor that a kind passes whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
+// The first of the dimensions that the leaf's type takes whose size in the value is not the one that it must be. Gives
+// leaf->consumed: all of them fit.
+SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
@@ -26292,6 +26295,13 @@ SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
     return leaf->reads || leaf->writes;
 }
 
+SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value) {
+    const int64_t *takes = leaf->consumed_dims;
+    uint32_t d = 0;
+    while (d < leaf->consumed && (takes[d] == -1 || value->dims[leaf->batch_rank + d] == takes[d])) d++;
+    return d;
+}
+
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
@@ -26363,28 +26373,8 @@ SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at
 
 // >>kinds/number.c ------------------------------------------------------------------------------------------
 
-// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number.
-
-static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
-    const spyi_type *type = leaf->type;
-    spyi_fit fit;
-    if (leaf->out) {
-        if (type->kind != SPYI_TYPE_SCALAR ||
-            type->scalar != value->type->scalar) { // enums are their integers
-            spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
-            return false;
-        }
-        spyi_kind_return(leaf);
-        return true;
-    }
-    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(fitting->types, type->scalar) : type;
-    if (!spyi_fit_host(value->type, scalar, false, &fit) || fit.consumed) return false;
-    leaf->element = scalar;
-    spyi_kind_in_block(leaf);
-    fitting->cost += fit.cost + (leaf->splat ? 20 : 0);
-    return true;
-}
+// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number,
+// which the kernel spreads; in a uniform buffer, which the user's code lays out, the number stands for each component.
 
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
     spy_dtype from = arg->dtype, to = leaf->element->scalar;
@@ -26429,16 +26419,10 @@ SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v,
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// For a whole vector or matrix: into each of its numbers.
 static bool spyi_number_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    size_t count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
-    uint8_t *out = (uint8_t *)field;
-    for (size_t i = 0; i < count; i++, out += leaf->element->device_size) {
-        if (spyi_pack_scalar(leaf, value->arg, out)) continue;
-        spyi_kind_misfit(leaf, value, error);
-        return false;
-    }
-    return true;
+    if (spyi_pack_scalar(leaf, value->arg, (uint8_t *)field)) return true;
+    spyi_kind_misfit(leaf, value, error);
+    return false;
 }
 
 static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
@@ -26449,6 +26433,59 @@ static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
 
 static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a number for %s", leaf->type->display);
+}
+
+// >>a number for each component of a vector or matrix
+
+static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    size_t count = leaf->type->rows * leaf->type->columns;
+    uint8_t *out = (uint8_t *)field;
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++, out += leaf->element->device_size)
+        good = spyi_number_pack(leaf, value, out, error);
+    return good;
+}
+
+static const spyi_kind_build spyi_filling_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // spyi_number_bind makes such leaves
+static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_filling_pack,
+                                                spyi_number_match,
+                                                spyi_number_expected,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_filling_kind = { "number", &spyi_filling_build, &spyi_filling_run };
+
+// >>one number
+
+static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    spyi_fit fit;
+    if (leaf->out) {
+        if (type->kind != SPYI_TYPE_SCALAR ||
+            type->scalar != value->type->scalar) { // enums are their integers
+            spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
+            return false;
+        }
+        spyi_kind_return(leaf);
+        return true;
+    }
+    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(fitting->types, type->scalar) : type;
+    if (!spyi_fit_host(value->type, scalar, false, &fit) || fit.consumed) return false;
+    leaf->element = scalar;
+    spyi_kind_in_block(leaf);
+    if (leaf->splat && fitting->in_buffer) {
+        spyi_leaf_set_kind(leaf, &spyi_filling_kind);
+        leaf->field_size *= type->rows * type->columns;
+    }
+    fitting->cost += fit.cost + (leaf->splat ? 20 : 0);
+    return true;
 }
 
 static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,
@@ -28068,6 +28105,9 @@ SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor);
 SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
+// How many values are arguments, globals, or parts of these; and how many there are with gradients behind them.
+SPYI_FN uint32_t spyi_values_given(const spyi_values *values);
+SPYI_FN uint32_t spyi_values_all(const spyi_values *values);
 SPYI_FN void spyi_values_free(spyi_values *values);
 
 // >>bind/options.h ------------------------------------------------------------------------------------------
@@ -28145,13 +28185,63 @@ typedef struct spyi_bound {
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
-// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
+
+// >>bind/inputs.h -------------------------------------------------------------------------------------------
+
+// Shader parameters: an input by its path, and the values that a call gives to inputs bound to them.
+
+// input_path.c
+// A path's place among the inputs of a kernel or module.
+typedef struct spyi_found {
+    const spyi_input *input;
+    const spyi_type *type;
+    uint32_t offset;  // bytes in the uniform buffer
+    uint32_t element; // of an unsized array, if
+    bool part;        // it is one
+} spyi_found;
+
+// The input, or the part of its plain data, that the path names; `parameter`: of the entry point, else a global.
+SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
+SPYI_FN bool spyi_is_parted(const spyi_type *type); // whether its parts follow as inputs of their own
+// The error for a path that names none; `shown`: how the message names it.
+SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                 spyi_text *error);
+
+// bind_input.c
+// One leaf of a value for an input. Which kernel has it, and where, is not known yet.
+typedef struct spyi_input_leaf {
+    spyi_leaf leaf;   // its path is ours
+    const char *root; // path of the input that the value is for, not ours
+    uint32_t shown;   // so many characters of the leaf's path, which is for messages, stand for the root
+    bool parameter;   // of the entry point, else a global
+} spyi_input_leaf;
+
+typedef struct spyi_input_leaves {
+    spyi_input_leaf *items;
+    uint32_t count, capacity;
+} spyi_input_leaves;
+
+// Adds the leaves of value number `index`, given to the input `root`, which messages call `shown`.
+SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                      const spyi_inputs *inputs, bool parameter, const char *root,
+                                      const char *shown, spyi_input_leaves *leaves, spyi_text *error);
+// Adds the leaves of all values of globals. `partial`: there may be more inputs than these, so unknown names are left out.
+SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
+                                     const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
+                                     spyi_text *error);
+// Where a leaf is among the inputs. The text gets its path as they have it.
+SPYI_FN bool spyi_find_leaf(const spyi_inputs *inputs, const spyi_input_leaf *leaf, spyi_text *path,
+                            spyi_found *found);
+SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves);
+
+// globals.c
+// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
+// A line for each that is given, and for each that the module has besides.
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 
 // >>bind/internal.h -----------------------------------------------------------------------------------------
 
@@ -28228,6 +28318,12 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 // Binds parameters and result once every parameter type is known.
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result);
+
+// bind_input.c
+// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error);
 
 // gradient.c, for calls that compute gradients
 // An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
@@ -28512,7 +28608,7 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
 
 // Gradients of tensors become values too, behind all others, when the call is about them.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
-    uint32_t end = values->count + values->global_count;
+    uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < values->count; i++) {
         if (values->items[i].kind == SPY_ARG_PAIR && !spyi_check_pair(&values->items[i], error))
@@ -28543,8 +28639,16 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
                 return SPY_ERROR_OUT_OF_MEMORY;
         }
     }
-    values->grad_count = end - values->count - values->global_count;
+    values->grad_count = end - spyi_values_given(values);
     return SPY_OK;
+}
+
+SPYI_FN uint32_t spyi_values_given(const spyi_values *values) {
+    return values->count + values->global_count;
+}
+
+SPYI_FN uint32_t spyi_values_all(const spyi_values *values) {
+    return spyi_values_given(values) + values->grad_count;
 }
 
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values) {
@@ -28988,8 +29092,7 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->consumed = fit->consumed;
     memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
     leaf->batch_rank = v->rank - fit->consumed;
-    for (uint32_t d = 0; d < fit->consumed; d++)
-        if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+    if (spyi_leaf_wrong_size(leaf, v) < leaf->consumed) a->misfit = true;
     if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
@@ -29055,6 +29158,7 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     memset(&fitting, 0, sizeof fitting);
     fitting.types = a->types;
     fitting.result = a->result;
+    fitting.in_buffer = a->whole;
     spyi_leaf_set_kind(leaf, kind);
     bool good = kind->build->bind(&fitting, v, leaf) || spyi_kind_refuses(a, leaf, v, &fitting);
     spyi_text_free(&fitting.hint);
@@ -29592,7 +29696,175 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
     return spyi_finish_maps(a);
 }
 
-// >>shader parameters
+// >>the result
+
+SPYI_FN void spyi_bound_free(spyi_bound *bound) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
+    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
+    free(bound->leaves);
+    free(bound->nodes);
+    free(bound->sizes);
+    spyi_options_free(&bound->options);
+    spyi_signature_free(&bound->signature);
+    memset(bound, 0, sizeof *bound);
+}
+
+SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
+        spyi_value_text(&values->items[leaf->value], &value);
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
+        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
+                      leaf->in && leaf->out ? "inout"
+                      : leaf->out           ? "out"
+                                            : "in",
+                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
+                      leaf->consumed ? ", trailing ones feed the type" : "");
+        spyi_text_free(&value);
+        spyi_text_free(&map);
+    }
+}
+
+// >>bind/input_path.c ---------------------------------------------------------------------------------------
+
+// Paths of shader parameters: "params.lights[2].color" is an input of a kernel or module, or a part of an input's plain data.
+
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
+
+// One step further into plain data; false: there is no such part.
+static bool spyi_step_into(spyi_found *at, const char **path) {
+    const spyi_type *type = at->type;
+    if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
+        size_t length = strcspn(*path + 1, ".[");
+        for (uint32_t f = 0; f < type->field_count; f++) {
+            const spyi_field *field = &type->fields[f];
+            if (strlen(field->name) != length || memcmp(field->name, *path + 1, length) != 0) continue;
+            at->type = field->type;
+            at->offset += (uint32_t)field->device_offset;
+            *path += 1 + length;
+            return true;
+        }
+        return false;
+    }
+    if (**path == '.' && type->kind == SPYI_TYPE_VECTOR && (*path)[1] && !(*path)[2]) {
+        static const char names[] = "xyzw";
+        const char *name = strchr(names, (*path)[1]);
+        if (!name || name - names >= (ptrdiff_t)type->columns) return false;
+        at->offset += (uint32_t)((size_t)(name - names) * spyi_type_device_stride(type->element));
+        at->type = type->element;
+        *path += 2;
+        return true;
+    }
+    int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                    : type->kind == SPYI_TYPE_VECTOR ? (int64_t)type->columns
+                                                     : 0;
+    char *end = NULL;
+    if (**path != '[' || (*path)[1] < '0' || (*path)[1] > '9') return false;
+    long long index = strtoll(*path + 1, &end, 10);
+    if (*end != ']' || index >= count) return false;
+    at->type = type->element;
+    at->offset += (uint32_t)((size_t)index * spyi_type_device_stride(type->element));
+    *path = end + 1;
+    return true;
+}
+
+// From T[] to an element, all of which are the input behind it.
+static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
+    char *end = NULL;
+    if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
+        (*path)[1] < '0' || (*path)[1] > '9')
+        return false;
+    unsigned long index = strtoul(*path + 1, &end, 10);
+    if (*end != ']' || index > SPYI_MOST_ELEMENTS_GIVEN) return false;
+    at->input++;
+    at->type = at->input->type;
+    at->offset = at->input->offset;
+    at->element = (uint32_t)index;
+    at->part = true;
+    *path = end + 1;
+    return true;
+}
+
+SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        const char *rest = path + length;
+        if (input->parameter != parameter || strncmp(input->path, path, length) != 0) continue;
+        found->input = input;
+        found->type = input->type;
+        found->offset = input->offset;
+        found->element = 0;
+        found->part = false;
+        if (spyi_step_into_unsized(found, &rest) && !*rest) return true;
+        while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
+        if (!*rest) return true;
+    }
+    return false;
+}
+
+// Whether its parts follow as inputs of their own.
+SPYI_FN bool spyi_is_parted(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
+}
+
+// >>errors
+
+#define SPYI_NEAR_INPUTS 3
+
+// Up to three paths that resemble a wrong one, or all of a few.
+static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
+    const char *names[SPYI_NEAR_INPUTS];
+    uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
+    spyi_text fields = { NULL, 0, 0 };
+    if (most < 2) most = 2;
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        if (input->parameter || input->elements) continue;
+        globals++;
+        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
+            input->type->field_count) {
+            spyi_text_clear(&fields); // parts come after what they are parts of
+            spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
+            for (uint32_t f = 0; f < input->type->field_count; f++)
+                spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+            continue;
+        }
+        uint32_t distance = spyi_edit_distance(path, input->path), at = count;
+        if (distance > most) continue;
+        while (at > 0 && distances[at - 1] > distance) at--;
+        if (at == SPYI_NEAR_INPUTS) continue;
+        if (count < SPYI_NEAR_INPUTS) count++;
+        for (uint32_t k = count - 1; k > at; k--) {
+            names[k] = names[k - 1];
+            distances[k] = distances[k - 1];
+        }
+        names[at] = input->path;
+        distances[at] = distance;
+    }
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", names[i]);
+    if (count) spyi_text_add(out, "?");
+    else if (fields.size) spyi_text_add(out, "%s", fields.data);
+    else if (!globals) spyi_text_add(out, ": the modules have none");
+    spyi_text_free(&fields);
+}
+
+SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                 spyi_text *error) {
+    spyi_text_add(error, "there is no global shader parameter '%s'", shown);
+    spyi_near_inputs(inputs, path, error);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// >>bind/bind_input.c ---------------------------------------------------------------------------------------
+
+// Values to shader parameters: bound as arguments are, by the same rules, but each takes one value and none is run over.
+//
+// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/feeds.c), and
+// what globals a call's prelude brings. Reflection tells enough for most errors to be found before there is one (globals.c).
 
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
                                    const spyi_type *type, const char *path, spyi_bound *bound,
@@ -29625,33 +29897,112 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
     return good ? SPY_OK : a.status;
 }
 
-// >>the result
-
-SPYI_FN void spyi_bound_free(spyi_bound *bound) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
-    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
-    free(bound->leaves);
-    free(bound->nodes);
-    free(bound->sizes);
-    spyi_options_free(&bound->options);
-    spyi_signature_free(&bound->signature);
-    memset(bound, 0, sizeof *bound);
+static bool spyi_add_input_leaf(spyi_input_leaves *leaves, spyi_leaf *leaf, bool parameter, const char *root,
+                                const char *shown) {
+    if (leaves->count == leaves->capacity) {
+        uint32_t capacity = leaves->capacity ? leaves->capacity * 2 : 16;
+        spyi_input_leaf *items = (spyi_input_leaf *)spyi_realloc(leaves->items, capacity * sizeof *items);
+        if (!items) return false;
+        leaves->items = items;
+        leaves->capacity = capacity;
+    }
+    spyi_input_leaf *item = &leaves->items[leaves->count++];
+    item->leaf = *leaf;
+    item->root = root;
+    item->shown = (uint32_t)strlen(shown);
+    item->parameter = parameter;
+    leaf->path = NULL;
+    return true;
 }
 
-SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) {
-        const spyi_leaf *leaf = &bound->leaves[i];
-        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
-        spyi_value_text(&values->items[leaf->value], &value);
-        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
-        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
-                      leaf->in && leaf->out ? "inout"
-                      : leaf->out           ? "out"
-                                            : "in",
-                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
-                      leaf->consumed ? ", trailing ones feed the type" : "");
+SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                      const spyi_inputs *inputs, bool parameter, const char *root,
+                                      const char *shown, spyi_input_leaves *leaves, spyi_text *error) {
+    spyi_found found;
+    spyi_bound bound;
+    if (!spyi_find_input(inputs, root, parameter, &found)) return spyi_no_input(inputs, root, shown, error);
+    spy_status status = spyi_bind_input(function, values, index, found.type, shown, &bound, error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++)
+        if (!spyi_add_input_leaf(leaves, &bound.leaves[i], parameter, root, shown))
+            status = SPY_ERROR_OUT_OF_MEMORY;
+    if (status != SPY_OK) spyi_text_add(error, "out of host memory");
+    spyi_bound_free(&bound);
+    return status;
+}
+
+SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
+                                     const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
+                                     spyi_text *error) {
+    spy_status status = SPY_OK;
+    spyi_found found;
+    uint32_t end = spyi_values_given(values);
+    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        if (!partial || spyi_find_input(inputs, path, false, &found))
+            status = spyi_bind_to_input(function, values, i, inputs, false, path, path, leaves, error);
+    }
+    return status;
+}
+
+SPYI_FN bool spyi_find_leaf(const spyi_inputs *inputs, const spyi_input_leaf *leaf, spyi_text *path,
+                            spyi_found *found) {
+    spyi_text_clear(path);
+    spyi_text_add(path, "%s%s", leaf->root, leaf->leaf.path + leaf->shown);
+    return spyi_find_input(inputs, spyi_text_str(path), leaf->parameter, found);
+}
+
+SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves) {
+    for (uint32_t i = 0; i < leaves->count; i++) free(leaves->items[i].leaf.path);
+    free(leaves->items);
+    memset(leaves, 0, sizeof *leaves);
+}
+
+// >>bind/globals.c ------------------------------------------------------------------------------------------
+
+// A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
+// its code tells.
+
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
+    bool more = values->options && values->options->prelude; // which may bring further ones
+    spyi_input_leaves leaves = { NULL, 0, 0 };
+    spy_status status = inputs ? spyi_bind_globals(function, values, inputs, more, &leaves, error) : SPY_OK;
+    spyi_input_leaves_free(&leaves);
+    return status;
+}
+
+// Whether some value is for the input, for what it is part of, or for a part of it.
+static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
+    uint32_t end = spyi_values_given(values);
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        size_t length = strlen(path), other = strlen(input->path);
+        size_t common = length < other ? length : other;
+        char next = length < other ? input->path[length] : path[other];
+        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
+    }
+    return false;
+}
+
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    uint32_t end = spyi_values_given(values);
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        spyi_text value = { NULL, 0, 0 };
+        spyi_found found;
+        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
+        spyi_value_text(&values->items[i], &value);
+        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
+                      known ? found.type->display : "", spyi_text_str(&value));
         spyi_text_free(&value);
-        spyi_text_free(&map);
+    }
+    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        bool parted = input->kind == SPYI_INPUT_GROUP || input->elements || spyi_is_parted(input->type);
+        if (!parted && !spyi_input_has_value(input, values))
+            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
+                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
     }
 }
 
@@ -30463,7 +30814,9 @@ typedef enum spyi_pack_op {
     SPYI_PACK_SCALAR,  // number, converted; from here on in the order of spyi_field_op
     SPYI_PACK_BYTES,   // host value in the device's layout
     SPYI_PACK_INLINE,  // host array in the device's layout
-    SPYI_PACK_KIND     // what the leaf's kind packs
+    SPYI_PACK_KIND,    // what the leaf's kind packs
+    SPYI_PACK_SIZES,   // nothing: the value must have the sizes that the leaf's type takes
+    SPYI_PACK_BINDING  // the leaf's tensor, into the binding of number `offset`
 } spyi_pack_op;
 
 typedef struct spyi_pack {
@@ -30508,6 +30861,8 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
+// The operation that fills the field of a leaf.
+SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
@@ -30618,8 +30973,6 @@ SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
-// The operation that fills the field of a leaf.
-SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // the call's own sizes
 // Three numbers, in x, y and z.
 SPYI_FN void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name);
@@ -32747,49 +33100,23 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
 // Values in the device's layout, and those that feed shader parameters.
 
 // pack_leaf.c
-// One value in the device's layout, in a field of the parameter's own type; out is NULL where it is bound.
+// One value as its kind packs it; out is NULL where it is bound.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-
-// input_path.c
-// A path's place among the inputs of a kernel or module.
-typedef struct spyi_found {
-    const spyi_input *input;
-    const spyi_type *type;
-    uint32_t offset;  // bytes in the uniform buffer
-    uint32_t element; // of an unsized array, if
-    bool part;        // it is one
-} spyi_found;
-
-// The input, or the part of its plain data, that the path names; `parameter`: of the entry point, else a global.
-SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
-SPYI_FN bool spyi_is_parted(const spyi_type *type); // whether its parts follow as inputs of their own
-// The error for a path that names none; `shown`: how the message names it.
-SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
-                                 spyi_text *error);
-
-// globals.c
-// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
-SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
-// A line for each that is given, and for each that the module has besides.
-SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
+// Whether a shader parameter, which is not run over, gets the sizes that its type takes.
+SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // >>feeds
-// A value for a shader parameter, or a part of one.
-typedef struct spyi_feed {
-    spyi_leaf leaf;  // its path is ours
-    uint32_t slot;   // binding of a tensor, or number of the uniform buffer
-    uint32_t offset; // in feeds->data
-} spyi_feed;
-
-// What the kernel reads beyond its block and the element-wise buffers.
+// What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
+// Their leaves are the variant's, not the plan's: bind/bind_input.c says why.
 typedef struct spyi_feeds {
-    spyi_feed *items;
+    spyi_leaf *leaves; // their paths are ours
     uint32_t count;
+    spyi_pack *packs; // `leaf` is one of these, `offset` counts in data; bindings: the binding's number
+    uint32_t pack_count;
     uint32_t binding_count; // of the kernel; the emitted ones come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
-    uint8_t *data;  // of the uniforms, as packed for the running call
-    bool untracked; // one is an address
+    uint8_t *data; // of the uniforms, as packed for the running call
 } spyi_feeds;
 
 // feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
@@ -32797,10 +33124,6 @@ SPYI_FN spy_status spyi_feeds_make(const struct spyi_plan *plan, const spyi_emit
                                    const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
                                    spyi_text *error);
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
-
-// The running call's values into feeds->data and bindings[slot].
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error);
 
 // >>plan/launch.h -------------------------------------------------------------------------------------------
 
@@ -32882,13 +33205,24 @@ typedef struct spyi_twins {
     char *text;
 } spyi_twins;
 
+// What a variant does with the memory of an argument: each call makes a use of it, from which barriers are made.
+typedef struct spyi_touch {
+    uint32_t
+        number; // whole: of the value whose tensor it is; else of the plan's leaf, whose launch says where it lies
+    bool whole;
+    bool reads, writes;
+} spyi_touch;
+
 struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
     spyi_feeds feeds;
+    spyi_touch *touches; // of parameters and of shader parameters
+    uint32_t touch_count;
+    bool untracked; // it may read and write where nobody knows: an argument is an address
     spyi_kernel *kernel;
     spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;    // room for a launch's: of leaves, feeds, sums, group counts, the print buffer
+    spyi_use *uses;    // room for a launch's: of touches, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
@@ -32961,6 +33295,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
+// touch.c
+// Fills touches, untracked, and room for uses, once the feeds are known. false: out of memory.
+SPYI_FN bool spyi_variant_touch(const spyi_bound *bound, spyi_variant *variant);
+
 // diagnose.c
 // Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
 SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
@@ -33000,7 +33338,7 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
-// One value in the device's layout.
+// What packing asks of one leaf and its value: the value in the device's layout, and whether its sizes are right.
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
                                   spyi_text *error) {
@@ -33011,200 +33349,20 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
     return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
-// >>plan/input_path.c ---------------------------------------------------------------------------------------
-
-// Paths of shader parameters: "params.lights[2].color" is an input of a kernel or module, or a part of an input's plain data.
-
-#define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
-
-// One step further into plain data; false: there is no such part.
-static bool spyi_step_into(spyi_found *at, const char **path) {
-    const spyi_type *type = at->type;
-    if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
-        size_t length = strcspn(*path + 1, ".[");
-        for (uint32_t f = 0; f < type->field_count; f++) {
-            const spyi_field *field = &type->fields[f];
-            if (strlen(field->name) != length || memcmp(field->name, *path + 1, length) != 0) continue;
-            at->type = field->type;
-            at->offset += (uint32_t)field->device_offset;
-            *path += 1 + length;
-            return true;
-        }
-        return false;
-    }
-    if (**path == '.' && type->kind == SPYI_TYPE_VECTOR && (*path)[1] && !(*path)[2]) {
-        static const char names[] = "xyzw";
-        const char *name = strchr(names, (*path)[1]);
-        if (!name || name - names >= (ptrdiff_t)type->columns) return false;
-        at->offset += (uint32_t)((size_t)(name - names) * spyi_type_device_stride(type->element));
-        at->type = type->element;
-        *path += 2;
-        return true;
-    }
-    int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
-                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
-                    : type->kind == SPYI_TYPE_VECTOR ? (int64_t)type->columns
-                                                     : 0;
-    char *end = NULL;
-    if (**path != '[' || (*path)[1] < '0' || (*path)[1] > '9') return false;
-    long long index = strtoll(*path + 1, &end, 10);
-    if (*end != ']' || index >= count) return false;
-    at->type = type->element;
-    at->offset += (uint32_t)((size_t)index * spyi_type_device_stride(type->element));
-    *path = end + 1;
-    return true;
-}
-
-// From T[] to an element, all of which are the input behind it.
-static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
-    char *end = NULL;
-    if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
-        (*path)[1] < '0' || (*path)[1] > '9')
-        return false;
-    unsigned long index = strtoul(*path + 1, &end, 10);
-    if (*end != ']' || index > SPYI_MOST_ELEMENTS_GIVEN) return false;
-    at->input++;
-    at->type = at->input->type;
-    at->offset = at->input->offset;
-    at->element = (uint32_t)index;
-    at->part = true;
-    *path = end + 1;
-    return true;
-}
-
-SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        const spyi_input *input = &inputs->items[i];
-        size_t length = strlen(input->path);
-        const char *rest = path + length;
-        if (input->parameter != parameter || strncmp(input->path, path, length) != 0) continue;
-        found->input = input;
-        found->type = input->type;
-        found->offset = input->offset;
-        found->element = 0;
-        found->part = false;
-        if (spyi_step_into_unsized(found, &rest) && !*rest) return true;
-        while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
-        if (!*rest) return true;
-    }
-    return false;
-}
-
-// Whether its parts follow as inputs of their own.
-SPYI_FN bool spyi_is_parted(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
-}
-
-// >>errors
-
-#define SPYI_NEAR_INPUTS 3
-
-// Up to three paths that resemble a wrong one, or all of a few.
-static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
-    const char *names[SPYI_NEAR_INPUTS];
-    uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
-    spyi_text fields = { NULL, 0, 0 };
-    if (most < 2) most = 2;
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        const spyi_input *input = &inputs->items[i];
-        size_t length = strlen(input->path);
-        if (input->parameter || input->elements) continue;
-        globals++;
-        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
-            input->type->field_count) {
-            spyi_text_clear(&fields); // parts come after what they are parts of
-            spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
-            for (uint32_t f = 0; f < input->type->field_count; f++)
-                spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
-            continue;
-        }
-        uint32_t distance = spyi_edit_distance(path, input->path), at = count;
-        if (distance > most) continue;
-        while (at > 0 && distances[at - 1] > distance) at--;
-        if (at == SPYI_NEAR_INPUTS) continue;
-        if (count < SPYI_NEAR_INPUTS) count++;
-        for (uint32_t k = count - 1; k > at; k--) {
-            names[k] = names[k - 1];
-            distances[k] = distances[k - 1];
-        }
-        names[at] = input->path;
-        distances[at] = distance;
-    }
-    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", names[i]);
-    if (count) spyi_text_add(out, "?");
-    else if (fields.size) spyi_text_add(out, "%s", fields.data);
-    else if (!globals) spyi_text_add(out, ": the modules have none");
-    spyi_text_free(&fields);
-}
-
-SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
-                                 spyi_text *error) {
-    spyi_text_add(error, "there is no global shader parameter '%s'", shown);
-    spyi_near_inputs(inputs, path, error);
-    return SPY_ERROR_NOT_FOUND;
-}
-
-// >>plan/globals.c ------------------------------------------------------------------------------------------
-
-// A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
-// its code tells.
-
-SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
-    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
-    bool more = values->options && values->options->prelude; // which may bring further ones
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; inputs && i < end; i = spyi_value_end(values->items, i)) {
-        const char *path = values->items[i].name;
-        spyi_found found;
-        spyi_bound bound;
-        if (!spyi_find_input(inputs, path, false, &found)) {
-            if (more) continue;
-            return spyi_no_input(inputs, path, path, error);
-        }
-        spy_status status = spyi_bind_input(function, values, i, found.type, path, &bound, error);
-        if (status != SPY_OK) return status;
-        spyi_bound_free(&bound);
-    }
-    return SPY_OK;
-}
-
-// Whether some value is for the input, for what it is part of, or for a part of it.
-static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
-        const char *path = values->items[i].name;
-        size_t length = strlen(path), other = strlen(input->path);
-        size_t common = length < other ? length : other;
-        char next = length < other ? input->path[length] : path[other];
-        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
-    }
-    return false;
-}
-
-SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
-    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
-        spyi_text value = { NULL, 0, 0 };
-        spyi_found found;
-        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
-        spyi_value_text(&values->items[i], &value);
-        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
-                      known ? found.type->display : "", spyi_text_str(&value));
-        spyi_text_free(&value);
-    }
-    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
-        const spyi_input *input = &inputs->items[i];
-        bool parted = input->kind == SPYI_INPUT_GROUP || input->elements || spyi_is_parted(input->type);
-        if (!parted && !spyi_input_has_value(input, values))
-            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
-                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
-    }
+SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    uint32_t wrong = spyi_leaf_wrong_size(leaf, v);
+    if (wrong == leaf->consumed) return SPY_OK;
+    spy_shape shape = spyi_value_shape(v);
+    spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
+                  leaf->type->display, wrong, (long long)leaf->consumed_dims[wrong]);
+    spyi_shape_text(&shape, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
 }
 
 // >>plan/feeds.c --------------------------------------------------------------------------------------------
 
-// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
+// each call runs for them.
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 
@@ -33215,9 +33373,9 @@ typedef struct spyi_feeding {
     const spyi_inputs *inputs;
     const spyi_values *values;
     spyi_feeds *feeds;
-    uint32_t capacity;
-    bool measuring;                        // only how large the elements of unsized arrays are together:
-    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
+    uint32_t leaf_capacity, pack_capacity;
+    spyi_input_leaves leaves;              // of all that is given
+    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
     uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
     uint8_t *given;                        // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
@@ -33229,77 +33387,99 @@ static spy_status spyi_out_of_memory(spyi_text *error) {
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Takes over the leaf's path.
-static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+// Room for one more item.
+static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity) return true;
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    void *moved = spyi_realloc(*items, more * size);
+    if (!moved) return false;
+    *items = moved;
+    *capacity = more;
+    return true;
+}
+
+// One more operation, for the last leaf.
+static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
     spyi_feeds *feeds = f->feeds;
-    if (feeds->count == f->capacity) {
-        uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
-        spyi_feed *items = (spyi_feed *)spyi_realloc(feeds->items, capacity * sizeof *items);
-        if (!items) return spyi_out_of_memory(f->error);
-        feeds->items = items;
-        f->capacity = capacity;
-    }
-    spyi_feed *feed = &feeds->items[feeds->count++];
-    feed->leaf = *leaf;
-    feed->slot = (uint32_t)found->input->slot;
-    feed->offset = found->offset;
-    leaf->path = NULL;
-    feeds->untracked = feeds->untracked || leaf->untracked;
-    if (leaf->binds) {
-        f->bound[feed->slot] = true;
-        return SPY_OK;
-    }
-    const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
-    size_t size = leaf->splat ? leaf->type->device_size : leaf->field_size;
-    feed->offset += found->element * leaf->field_size;
-    if (feed->offset + size > uniform->size && found->part) {
-        spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
+    void *packs = feeds->packs;
+    bool good = spyi_feed_room(&packs, feeds->pack_count, &f->pack_capacity, sizeof *feeds->packs);
+    feeds->packs = (spyi_pack *)packs;
+    if (!good) return false;
+    spyi_pack *pack = &feeds->packs[feeds->pack_count++];
+    pack->op = (uint8_t)op;
+    pack->dim = 0;
+    pack->leaf = (uint16_t)(feeds->count - 1);
+    pack->offset = offset;
+    return true;
+}
+
+// Where the leaf's bytes lie in feeds->data.
+static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
+                                   uint32_t *at) {
+    const spyi_uniform *uniform = &f->feeds->uniforms[found->input->slot];
+    uint32_t offset = found->offset + found->element * leaf->field_size;
+    if (offset + leaf->field_size > uniform->size && found->part) {
+        spyi_text_add(f->error, "'%s': the array is given with %u elements", leaf->path,
                       uniform->size / leaf->field_size);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    if (feed->offset + size > uniform->size) {
-        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
+    if (offset + leaf->field_size > uniform->size) {
+        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", leaf->path,
                       uniform->size);
         return SPY_ERROR_INTERNAL;
     }
-    feed->offset += f->start[feed->slot];
-    memset(f->given + feed->offset, 1, size);
+    *at = f->start[found->input->slot] + offset;
+    memset(f->given + *at, 1, leaf->field_size);
     return SPY_OK;
 }
 
-// Value number `index` for the input `path` and its parts. `shown`: how messages name it.
-static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *path, const char *shown,
-                                  bool parameter) {
-    spyi_found found;
-    spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found))
-        return spyi_no_input(f->inputs, path, shown, f->error);
-    spy_status status =
-        spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++) {
-        spyi_leaf *leaf = &bound.leaves[i];
-        if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
-            spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
+// Takes over the leaf's path.
+static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+    spyi_feeds *feeds = f->feeds;
+    void *leaves = feeds->leaves;
+    bool good = spyi_feed_room(&leaves, feeds->count, &f->leaf_capacity, sizeof *feeds->leaves),
+         sized = false;
+    feeds->leaves = (spyi_leaf *)leaves;
+    if (!good) return spyi_out_of_memory(f->error);
+    if (feeds->count == UINT16_MAX) {
+        spyi_text_add(f->error, "'%s' is one of more than %d values for shader parameters", leaf->path,
+                      UINT16_MAX);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    feeds->leaves[feeds->count++] = *leaf;
+    leaf->path = NULL;
+    leaf = &feeds->leaves[feeds->count - 1];
+    for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
+    if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
+    uint32_t at = (uint32_t)found->input->slot;
+    if (leaf->binds) {
+        f->bound[at] = true;
+        good = good && spyi_feed_pack(f, SPYI_PACK_BINDING, at);
+    } else {
+        spy_status status = spyi_feed_offset(f, leaf, found, &at);
+        if (status != SPY_OK) return status;
+        good = good && spyi_feed_pack(f, spyi_pack_op_of(leaf), at);
+    }
+    return good ? SPY_OK : spyi_out_of_memory(f->error);
+}
+
+// Each leaf where the kernel has it.
+static spy_status spyi_place_leaves(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; status == SPY_OK && i < f->leaves.count; i++) {
+        spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found)) {
+            spyi_text_add(f->error, "'%s' has no place of its own", spyi_text_str(&path));
             status = SPY_ERROR_UNSUPPORTED;
-        } else if (f->measuring) {
-            const spyi_input *elements = found.input + 1;
-            if (leaf->kind->run->elements && elements->slot >= 0)
-                f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
-            spyi_text name = { NULL, 0, 0 };
-            spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
-            free(leaf->path);
-            leaf->path = spyi_strdup(spyi_text_str(&name));
-            spyi_text_free(&name);
-            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
             // What the device does not take is said by the parameter's name, before the driver sees the kernel.
-            if (status == SPY_OK && leaf->binds)
-                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (leaf->binds) status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
             if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
-    spyi_bound_free(&bound);
+    spyi_text_free(&path);
     return status;
 }
 
@@ -33376,8 +33556,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    if (feeds->uniform_count == 0) return SPY_OK;
-    // Host values may be copied with their padding.
+    // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
     feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
@@ -33392,30 +33571,41 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
 }
 
 // The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
-static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
     const spyi_bound *b = &f->plan->bound;
+    spy_function *function = f->plan->function;
     for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
-         i++) // these have the user's names
-        if (b->leaves[i].binds)
-            status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
+         i++) { // these have the user's names
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->binds)
+            status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, leaf->path,
+                                        leaf->path, &f->leaves, f->error);
+    }
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
-        const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
-        status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
+        const spyi_leaf *leaf = &b->leaves[emitted->holders[holder++]];
+        status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, input->path,
+                                    leaf->path, &f->leaves, f->error);
     }
     return status;
 }
 
-static spy_status spyi_feed_all(spyi_feeding *f, const spyi_emitted *emitted) {
-    const spyi_values *values = f->values;
-    uint32_t end = values->count + values->global_count;
-    spy_status status = spyi_feed_holders(f, emitted);
-    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
-        status = spyi_feed_value(f, i, values->items[i].name, values->items[i].name, false);
-    return status;
+// How large the elements of each unsized array are together.
+static void spyi_measure_elements(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->leaves.count; i++) {
+        const spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!leaf->kind->run->elements || !spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found))
+            continue;
+        const spyi_input *elements = found.input + 1;
+        if (elements->slot >= 0)
+            f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
+    }
+    spyi_text_free(&path);
 }
 
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
@@ -33428,55 +33618,58 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     f.values = values;
     f.feeds = feeds;
     f.error = error;
-    spy_status status = SPY_OK;
-    f.measuring = spyi_inputs_unsized(inputs);
-    if (f.measuring) status = spyi_feed_all(&f, emitted);
-    f.measuring = false;
+    spy_status status = spyi_bind_holders(&f, emitted);
+    if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
+    if (status == SPY_OK) spyi_measure_elements(&f);
     if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
-    if (status == SPY_OK) status = spyi_feed_all(&f, emitted);
+    if (status == SPY_OK) status = spyi_place_leaves(&f);
     if (status == SPY_OK) status = spyi_check_given(&f);
+    spyi_input_leaves_free(&f.leaves);
     free(f.given);
     return status;
 }
 
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
-    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->items[i].leaf.path);
-    free(feeds->items);
+    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->leaves[i].path);
+    free(feeds->leaves);
+    free(feeds->packs);
     free(feeds->data);
     memset(feeds, 0, sizeof *feeds);
 }
 
-// >>each call
+// >>plan/touch.c --------------------------------------------------------------------------------------------
 
-static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    for (uint32_t d = 0; d < leaf->consumed; d++) {
-        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
-        spy_shape shape = spyi_value_shape(v);
-        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
-                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
-        spyi_shape_text(&shape, error);
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    return SPY_OK;
+// Which memory a variant's kernel reads and writes: said once, when the variant is made; each call adds where that memory lies.
+
+static void spyi_add_touch(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
+    bool whole = spyi_leaf_is_whole(leaf);
+    spyi_touch *touch = &variant->touches[variant->touch_count++];
+    touch->whole = whole;
+    touch->number = whole ? leaf->value : number;
+    touch->reads = whole ? leaf->reads : leaf->in;
+    touch->writes = whole ? leaf->writes : leaf->out;
 }
 
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error) {
-    for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_feed *feed = &feeds->items[i];
-        const spyi_value *v = &values->items[feed->leaf.value];
-        uint8_t *out = feed->leaf.binds ? NULL : feeds->data + feed->offset;
-        spy_status status = spyi_check_sizes(&feed->leaf, v, error);
-        if (status == SPY_OK) status = spyi_pack_leaf(&feed->leaf, v, out, error);
-        if (status != SPY_OK) return status;
-        if (!feed->leaf.binds) continue;
-        spyi_binding *binding = &bindings[feed->slot];
-        binding->kind = SPYI_BINDING_BUFFER;
-        binding->handle = v->tensor->storage->chunk.handle;
-        binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
-        binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
+SPYI_FN bool spyi_variant_touch(const spyi_bound *b, spyi_variant *variant) {
+    const spyi_feeds *feeds = &variant->feeds;
+    uint32_t most = b->leaf_count + feeds->count;
+    variant->touches = (spyi_touch *)spyi_calloc(most + 1, sizeof *variant->touches);
+    variant->uses =
+        (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses); // sums, group counts, the print buffer
+    if (!variant->touches || !variant->uses) return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
+        variant->untracked = variant->untracked || leaf->untracked;
+        if (((leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf)) && !skipped)
+            spyi_add_touch(variant, leaf, i);
     }
-    return SPY_OK;
+    for (uint32_t i = 0; i < feeds->count; i++) { // none is walked
+        const spyi_leaf *leaf = &feeds->leaves[i];
+        variant->untracked = variant->untracked || leaf->untracked;
+        if (spyi_leaf_is_whole(leaf)) spyi_add_touch(variant, leaf, 0);
+    }
+    return true;
 }
 
 // >>plan/cache.c --------------------------------------------------------------------------------------------
@@ -33742,7 +33935,7 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
 // >>calls that leave the device
 
 static void spyi_hold_tensors(const spyi_values *values, bool hold) {
-    uint32_t count = values->count + values->global_count + values->grad_count;
+    uint32_t count = spyi_values_all(values);
     for (uint32_t i = 0; i < count; i++) {
         spy_tensor *t = values->items[i].tensor;
         if (t && hold) spyi_atomic_add(&t->object.references, 1);
@@ -34098,10 +34291,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
                                  &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
-    if (status != SPY_OK) return status;
-    variant->uses =
-        (spyi_use *)spyi_calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
-    if (variant->uses) return SPY_OK;
+    if (status != SPY_OK || spyi_variant_touch(&plan->bound, variant)) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }
@@ -34247,6 +34437,7 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
         free(twins->text);
         free(twins);
     }
+    free(variant->touches);
     free(variant->uses);
     spyi_emitted_free(&variant->emitted);
     spyi_feeds_free(&variant->feeds);
@@ -34438,10 +34629,8 @@ SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t leaf, spyi_mad
 SPYI_FN void spyi_place_readback(spyi_run_state *s); // where results to host memory go in this launch
 
 // uses.c
-// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
-// nobody knows.
-SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
-                                   bool *untracked);
+// Results to host memory are left out: each call that has them waits.
+SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses);
 
 // results.c
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.
@@ -34465,9 +34654,11 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
                                         spyi_text *error);
 
 // pack.c
-// Fills plan->launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
-SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
-                                   const spyi_variant *variant, bool repeats, spyi_text *error);
+// Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all of the kernel's. `repeats`: the
+// block holds the last call's, whose sizes and strides stay.
+SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_variant *variant, bool repeats, spyi_binding *bindings,
+                                  spyi_text *error);
 
 // >>call/again.h --------------------------------------------------------------------------------------------
 
@@ -34492,7 +34683,6 @@ typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
     uint32_t groups[3];
-    uint64_t leaves;       // a bit for each whose memory it reads or writes
     uint64_t sums_bytes;   // that it leaves, or takes from the step before; 0: neither
     bool finishes;         // it takes them
     uint32_t sum, sum_end; // of spyi_again.sums
@@ -34637,9 +34827,8 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
-        for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
-                return spyi_size_error(leaf, v, d, error);
+        uint32_t wrong = leaf->consumed ? spyi_leaf_wrong_size(leaf, v) : 0;
+        if (wrong < leaf->consumed) return spyi_size_error(leaf, v, wrong, error);
         if (!(leaf->traits & SPYI_TRAIT_SIZED)) continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
@@ -35585,7 +35774,8 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 // >>call/pack.c ---------------------------------------------------------------------------------------------
 
-// A launch's parameter block: sizes, addresses and numbers, in the device's layout.
+// What a dispatch gets of its call: the parameter block and the uniform buffers, which pack programs fill in the device's layout,
+// and the bindings.
 
 // Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
 // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
@@ -35596,30 +35786,53 @@ static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
     *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
 }
 
-SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
-                                   const spyi_variant *variant, bool repeats, spyi_text *error) {
-    const spyi_launch *launch = plan->launch;
-    uint8_t *block = launch->block;
-    uint32_t row = launch->groups[0] * variant->emitted.group_size;
-    bool index64 = variant->key.index64;
-    spyi_text problem = { NULL, 0, 0 };
-    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
-    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
-        const spyi_pack *pack = &variant->emitted.packs[p];
-        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = &plan->bound.leaves[pack->leaf];
-        const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
-        uint8_t *out = block + pack->offset;
+typedef struct spyi_packing {
+    const spyi_plan *plan;
+    const spyi_values *values;
+    const spyi_variant *variant;
+    bool repeats;           // the block holds the last call's, whose sizes and strides stay
+    spyi_binding *bindings; // of the dispatch
+} spyi_packing;
+
+// Bytes `from` to `to` of the storage's chunk.
+static void spyi_bind_range(const spyi_storage *storage, uint64_t from, uint64_t to, spyi_binding *binding) {
+    binding->kind = SPYI_BINDING_BUFFER;
+    binding->handle = storage->chunk.handle;
+    binding->offset = from;
+    binding->range = (to < storage->chunk.size ? to : storage->chunk.size) - from;
+}
+
+static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
+    spyi_bind_range(t->storage, t->storage->offset + t->begin_bytes, t->storage->offset + t->end_bytes,
+                    binding);
+}
+
+// Runs a pack program that writes to `base`, about these leaves: the plan's, or those of the variant's shader parameters.
+static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
+                                 const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
+    const spyi_launch *launch = p->plan->launch;
+    const spyi_launch_leaf *at = launch->leaves; // the plan's
+    const spyi_value *values = p->values->items;
+    bool index64 = p->variant->key.index64;
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_pack *pack = &packs[i];
+        if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
+        const spyi_leaf *leaf = &leaves[pack->leaf];
+        uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
         uint64_t address;
+        spy_status status;
         switch ((spyi_pack_op)pack->op) {
         case SPYI_PACK_COUNT:
             u = (uint32_t)launch->count;
             memcpy(out, &u, 4);
             break;
-        case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
-        case SPYI_PACK_THREADS: memcpy(out, &values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_ROW:
+            u = launch->groups[0] * p->variant->emitted.group_size;
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_THREADS: memcpy(out, &p->values->threads->count[pack->dim], 4); break;
         case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
             u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
@@ -35650,48 +35863,75 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_SUMS:
-            address = launch->sums_storage->chunk.address + launch->sums_storage->offset + at->sums_offset;
+            address = launch->sums_storage->chunk.address + launch->sums_storage->offset +
+                      at[pack->leaf].sums_offset;
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_PRINT:
-            address = spyi_print_address(plan->function->object.device);
+            address = spyi_print_address(p->plan->function->object.device);
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_ADDRESS:
-            address = at->storage->chunk.address + at->storage->offset + at->begin;
+            address =
+                at[pack->leaf].storage->chunk.address + at[pack->leaf].storage->offset + at[pack->leaf].begin;
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_BASE:
-            memcpy(out, variant->key.bindings ? &at->base : &at->first, index64 ? 8 : 4);
+            memcpy(out, p->variant->key.bindings ? &at[pack->leaf].base : &at[pack->leaf].first,
+                   index64 ? 8 : 4);
             break;
         case SPYI_PACK_STRIDE:
         case SPYI_PACK_INNER:
-            stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];
+            stride = pack->op == SPYI_PACK_STRIDE ? at[pack->leaf].strides[pack->dim]
+                                                  : at[pack->leaf].inner[pack->dim];
             memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
             break;
         case SPYI_PACK_SCALAR:
-            if (!spyi_pack_scalar(leaf, values->items[leaf->value].arg, out))
-                return spyi_does_not_fit(leaf, &values->items[leaf->value], error);
+            if (!spyi_pack_scalar(leaf, values[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values[leaf->value], error);
             break;
         case SPYI_PACK_BYTES:
-            spyi_type_to_device(leaf->type, out, values->items[leaf->value].arg->value.data, 1);
+            spyi_type_to_device(leaf->type, out, values[leaf->value].arg->value.data, 1);
             break;
         case SPYI_PACK_INLINE:
-            if (!spyi_pack_inline(leaf, values->items[leaf->value].arg, out))
-                return spyi_does_not_fit(leaf, &values->items[leaf->value], error);
+            if (!spyi_pack_inline(leaf, values[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values[leaf->value], error);
             break;
         case SPYI_PACK_KIND:
-            spyi_text_clear(&problem);
-            if (!leaf->kind->run->pack(leaf, &values->items[leaf->value], out, &problem)) {
-                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-                spyi_text_free(&problem);
-                return SPY_ERROR_OUT_OF_RANGE;
-            }
+            status = spyi_pack_leaf(leaf, &values[leaf->value], out, error);
+            if (status != SPY_OK) return status;
             if (launch->pass && leaf->kind->run->stop_adding) leaf->kind->run->stop_adding(leaf, out);
+            break;
+        case SPYI_PACK_SIZES:
+            status = spyi_check_sizes(leaf, &values[leaf->value], error);
+            if (status != SPY_OK) return status;
+            break;
+        case SPYI_PACK_BINDING:
+            status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+            if (status != SPY_OK) return status;
+            spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
             break;
         }
     }
     return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_variant *variant, bool repeats, spyi_binding *bindings,
+                                  spyi_text *error) {
+    const spyi_launch *launch = plan->launch;
+    const spyi_emitted *e = &variant->emitted;
+    const spyi_feeds *feeds = &variant->feeds;
+    const spyi_packing p = { plan, values, variant, repeats, bindings };
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: buffers alone
+    spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; i < e->binding_count; i++) {
+        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        spyi_bind_range(at->storage, at->binding_offset, at->storage->offset + at->reach, &bindings[i]);
+    }
+    if (!feeds->count) return SPY_OK;
+    return spyi_run_packs(&p, feeds->packs, feeds->pack_count, feeds->leaves, feeds->data, error);
 }
 
 // >>call/temporaries.c --------------------------------------------------------------------------------------
@@ -35787,34 +36027,22 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
 
 // Which memory a call's dispatch reads and writes: barriers are made from it.
 
-SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
-                                   bool *untracked) {
-    const spyi_bound *b = s->bound;
-    uint32_t count = 0;
-    *untracked = false;
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        const spyi_launch_leaf *at = &s->launch->leaves[i];
-        *untracked = *untracked || leaf->untracked;
-        bool whole = spyi_leaf_is_whole(leaf);
-        if (!(leaf->traits & SPYI_TRAIT_TRACKED) && !whole) continue;
-        if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
-        uses[count++] =
-            spyi_use_of(&at->storage->resource, at->begin, at->end,
-                        spyi_how(whole ? leaf->reads : leaf->in, whole ? leaf->writes : leaf->out));
+SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses) {
+    uint32_t count = variant->touch_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_touch *touch = &variant->touches[i];
+        uint32_t how = spyi_how(touch->reads, touch->writes);
+        if (touch->whole) {
+            const spy_tensor *t = s->values->items[touch->number].tensor;
+            uses[i] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes, how);
+        } else {
+            const spyi_launch_leaf *at = &s->launch->leaves[touch->number];
+            uses[i] = spyi_use_of(&at->storage->resource, at->begin, at->end, how);
+        }
     }
     if (s->launch->leaves_sums) {
         uses[count++] = spyi_use_of(&s->launch->sums_storage->resource, 0, s->launch->sums_bytes,
                                     s->launch->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
-    }
-    const spyi_feeds *feeds = &variant->feeds;
-    *untracked = *untracked || feeds->untracked;
-    for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_leaf *leaf = &feeds->items[i].leaf;
-        const spy_tensor *t = s->values->items[leaf->value].tensor;
-        if (!t) continue;
-        uses[count++] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes,
-                                    spyi_how(leaf->reads, leaf->writes));
     }
     const spyi_threads *threads = s->values->threads;
     if (threads && threads->counts) {
@@ -35935,7 +36163,6 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses = variant->uses;
     uint32_t use_count;
-    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -35947,18 +36174,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         launch->again = NULL;
         launch->block_capacity = e->block_size;
     }
-    spy_status status = spyi_pack_block(s->plan, s->values, variant, repeats, error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
-        bindings[i].kind = SPYI_BINDING_BUFFER;
-        bindings[i].handle = at->storage->chunk.handle;
-        bindings[i].offset = at->binding_offset;
-        bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
-        if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
-            bindings[i].range = at->storage->chunk.size - at->binding_offset;
-    }
-    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
+    spy_status status = spyi_pack_call(s->plan, s->values, variant, repeats, bindings, error);
     if (status != SPY_OK) return status;
     dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.kernel = variant->kernel;
@@ -35972,16 +36188,16 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     dispatch.bindings = bindings;
     dispatch.uniforms = variant->feeds.uniforms;
-    use_count = spyi_collect_uses(s, variant, uses, &untracked);
+    use_count = spyi_collect_uses(s, variant, uses);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
-                                           untracked, error);
+                                           variant->untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    status = spyi_record_with(device, &dispatch.work, uses, use_count, untracked, error);
+    status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked, error);
     s->plan->last_submit = device->last_submit;
     return status;
 }
@@ -36270,11 +36486,8 @@ SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, c
     memcpy(step->groups, launch->groups, sizeof step->groups);
     step->sums_bytes = launch->leaves_sums ? launch->sums_bytes : 0;
     step->finishes = launch->finishes;
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
         if (launch->leaves[i].reach > notes->reach[i]) notes->reach[i] = launch->leaves[i].reach;
-        if ((s->bound->leaves[i].traits & SPYI_TRAIT_TRACKED) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED))
-            step->leaves |= (uint64_t)1 << i;
-    }
     spyi_text_add_n(&notes->blocks, (const char *)launch->block, variant->emitted.block_size);
 }
 
@@ -36426,9 +36639,11 @@ static spy_status spyi_again_step_run(spyi_plan *plan, const spyi_again_step *st
     const spyi_again *again = launch->again;
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < again->item_count; i++) {
-        const spyi_again_item *a = &again->items[i];
-        if (step->leaves >> a->leaf & 1) spyi_again_use(&launch->leaves[a->leaf], a, &uses[count++]);
+    for (; count < step->variant->touch_count; count++) {
+        const spyi_touch *touch = &step->variant->touches[count];
+        const spyi_launch_leaf *at = &launch->leaves[touch->number];
+        uses[count] =
+            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
     }
     if (step->sums_bytes)
         uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
@@ -36576,7 +36791,7 @@ static uint32_t spyi_first_of_storage(const spyi_values *values, uint32_t i) {
 }
 
 SPYI_FN void spyi_free_copies(spyi_values *values) {
-    uint32_t count = values->count + values->global_count + values->grad_count;
+    uint32_t count = spyi_values_all(values);
     for (uint32_t i = count; i-- > 0;) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
@@ -36589,7 +36804,7 @@ SPYI_FN void spyi_free_copies(spyi_values *values) {
 }
 
 SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
-    uint32_t count = from->count + from->global_count + from->grad_count;
+    uint32_t count = spyi_values_all(from);
     to->items = (spyi_value *)spyi_calloc(count + 1, sizeof *to->items);
     to->key = (uint8_t *)spyi_malloc(from->key_size);
     if (!to->items || !to->key) return false;
@@ -37001,7 +37216,7 @@ static spy_status spyi_prepared_mismatch(const spyi_plan *plan, const spyi_value
     spyi_text_add(error, "the arguments are not of the kinds, types, ranks and names that the call "
                          "was prepared for:\n");
     spyi_text_add(error, "  %s\n", plan->bound.signature.display);
-    uint32_t end = values->count + values->global_count, number = 0;
+    uint32_t end = spyi_values_given(values), number = 0;
     for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
         if (i < values->count) spyi_text_add(error, "  argument %u: ", ++number);
         else spyi_text_add(error, "  global '%s': ", values->items[i].name);
@@ -38439,34 +38654,34 @@ spy_status spy_list_timestamp(spy_command_list *list) {
 
 // >>finding a value
 
-// A recorded value: a leaf of the call's, or what feeds a shader parameter.
+// A recorded value: a leaf of the plan's, or of a variant's shader parameters.
 typedef struct spyi_set_place {
     const spyi_leaf *leaf;
-    uint32_t index; // of the leaf; UINT32_MAX: a feed
+    bool input; // of a shader parameter
 } spyi_set_place;
 
-// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without.
+// Whether an operation packs a value that may change.
+static bool spyi_set_packs(const spyi_pack *pack) {
+    return pack->op >= SPYI_PACK_SCALAR && pack->op <= SPYI_PACK_KIND;
+}
+
+// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without. The variants of a
+// call each have leaves of their own for shader parameters, which their paths tell.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
-    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
-    for (uint32_t p = 0; p < e->pack_count && place->index != UINT32_MAX; p++)
-        if (e->packs[p].leaf == place->index && e->packs[p].op >= SPYI_PACK_SCALAR)
-            return (uint8_t *)(uintptr_t)dispatch->block + e->packs[p].offset;
     const spyi_feeds *feeds = &op->variant->feeds;
-    for (uint32_t f = 0; f < feeds->count && place->index == UINT32_MAX; f++)
-        if (strcmp(feeds->items[f].leaf.path, place->leaf->path) == 0)
-            return (uint8_t *)(uintptr_t)dispatch->uniforms[0].data + feeds->items[f].offset;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
+    const spyi_leaf *leaves = place->input ? feeds->leaves : op->plan->bound.leaves;
+    const spyi_pack *packs = place->input ? feeds->packs : e->packs;
+    uint32_t count = place->input ? feeds->pack_count : e->pack_count;
+    for (uint32_t p = 0; p < count; p++) {
+        const spyi_leaf *leaf = &leaves[packs[p].leaf];
+        bool found = place->input ? strcmp(leaf->path, place->leaf->path) == 0 : leaf == place->leaf;
+        if (found && spyi_set_packs(&packs[p]))
+            return (uint8_t *)(uintptr_t)(place->input ? dispatch->uniforms[0].data : dispatch->block) +
+                   packs[p].offset;
+    }
     return NULL;
-}
-
-// A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
-static bool spyi_set_fills(const spyi_set_place *place) {
-    return place->leaf->splat && place->index == UINT32_MAX;
-}
-
-static size_t spyi_set_size(const spyi_set_place *place) {
-    const spyi_leaf *leaf = place->leaf;
-    return leaf->field_size * (size_t)(spyi_set_fills(place) ? leaf->type->rows * leaf->type->columns : 1);
 }
 
 // Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
@@ -38474,13 +38689,12 @@ static size_t spyi_set_size(const spyi_set_place *place) {
 static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
                                       uint32_t number, spyi_set_place *place) {
     const spyi_bound *b = &call->plan->bound;
-    place->index = number;
     place->leaf = NULL;
-    if (number < b->leaf_count) return place->leaf = &b->leaves[number];
-    place->index = UINT32_MAX;
+    place->input = number >= b->leaf_count;
+    if (!place->input) return place->leaf = &b->leaves[number];
     if (!call->op_count) return NULL;
     const spyi_feeds *feeds = &list->ops[call->first_op].variant->feeds;
-    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->items[number - b->leaf_count].leaf;
+    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->leaves[number - b->leaf_count];
     return place->leaf;
 }
 
@@ -38549,9 +38763,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
     }
     if (v->direction != SPY_DIRECTION_DEFAULT || !place->leaf->kind->run->match(place->leaf, v))
         return spyi_set_mismatch(place->leaf, v, error);
-    spyi_leaf leaf = *place->leaf;
-    leaf.splat = spyi_set_fills(place);
-    return spyi_pack_leaf(&leaf, v, list->scratch, error);
+    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
 }
 
 // >>changing
@@ -38559,7 +38771,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
         uint8_t *at = spyi_set_find(&list->ops[call->first_op + i], place);
-        if (at) memcpy(at, list->scratch, spyi_set_size(place));
+        if (at) memcpy(at, list->scratch, place->leaf->field_size);
     }
 }
 

@@ -134,8 +134,7 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->consumed = fit->consumed;
     memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
     leaf->batch_rank = v->rank - fit->consumed;
-    for (uint32_t d = 0; d < fit->consumed; d++)
-        if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+    if (spyi_leaf_wrong_size(leaf, v) < leaf->consumed) a->misfit = true;
     if (v->whole && leaf->batch_rank && !(v->one_value && a->spread)) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);

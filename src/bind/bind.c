@@ -265,39 +265,6 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
     return spyi_finish_maps(a);
 }
 
-// >>shader parameters
-
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error) {
-    spyi_attempt a;
-    int32_t node = -1;
-    memset(&a, 0, sizeof a);
-    a.function = function;
-    a.unit = function->module->unit;
-    a.finder = spyi_unit_finder(a.unit);
-    a.types = function->object.device->types;
-    a.values = values;
-    a.whole = true;
-    a.status = SPY_ERROR_OUT_OF_MEMORY;
-    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
-    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
-        const spyi_leaf *leaf = &a.bound.leaves[i];
-        const spyi_value *v = &values->items[leaf->value];
-        if (leaf->traits & SPYI_TRAIT_TENSOR)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
-        else if (v->custom || leaf->batch_rank || v->map_count)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
-    }
-    if (good) *bound = a.bound;
-    else {
-        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
-        spyi_bound_free(&a.bound);
-    }
-    spyi_text_free(&a.reason);
-    return good ? SPY_OK : a.status;
-}
-
 // >>the result
 
 SPYI_FN void spyi_bound_free(spyi_bound *bound) {

@@ -40,10 +40,6 @@ typedef struct spyi_bound {
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
-// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);

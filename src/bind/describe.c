@@ -270,7 +270,7 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
 
 // Gradients of tensors become values too, behind all others, when the call is about them.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
-    uint32_t end = values->count + values->global_count;
+    uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < values->count; i++) {
         if (values->items[i].kind == SPY_ARG_PAIR && !spyi_check_pair(&values->items[i], error))
@@ -301,8 +301,16 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
                 return SPY_ERROR_OUT_OF_MEMORY;
         }
     }
-    values->grad_count = end - values->count - values->global_count;
+    values->grad_count = end - spyi_values_given(values);
     return SPY_OK;
+}
+
+SPYI_FN uint32_t spyi_values_given(const spyi_values *values) {
+    return values->count + values->global_count;
+}
+
+SPYI_FN uint32_t spyi_values_all(const spyi_values *values) {
+    return spyi_values_given(values) + values->grad_count;
 }
 
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values) {

@@ -41,6 +41,9 @@ SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor);
 SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
+// How many values are arguments, globals, or parts of these; and how many there are with gradients behind them.
+SPYI_FN uint32_t spyi_values_given(const spyi_values *values);
+SPYI_FN uint32_t spyi_values_all(const spyi_values *values);
 SPYI_FN void spyi_values_free(spyi_values *values);
 
 #endif // SPYI_DESCRIBE_H

@@ -78,6 +78,12 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result);
 
+// bind_input.c
+// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error);
+
 // gradient.c, for calls that compute gradients
 // An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
 SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);

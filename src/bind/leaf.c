@@ -34,6 +34,7 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     memset(&fitting, 0, sizeof fitting);
     fitting.types = a->types;
     fitting.result = a->result;
+    fitting.in_buffer = a->whole;
     spyi_leaf_set_kind(leaf, kind);
     bool good = kind->build->bind(&fitting, v, leaf) || spyi_kind_refuses(a, leaf, v, &fitting);
     spyi_text_free(&fitting.hint);

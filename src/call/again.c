@@ -126,9 +126,11 @@ static spy_status spyi_again_step_run(spyi_plan *plan, const spyi_again_step *st
     const spyi_again *again = launch->again;
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < again->item_count; i++) {
-        const spyi_again_item *a = &again->items[i];
-        if (step->leaves >> a->leaf & 1) spyi_again_use(&launch->leaves[a->leaf], a, &uses[count++]);
+    for (; count < step->variant->touch_count; count++) {
+        const spyi_touch *touch = &step->variant->touches[count];
+        const spyi_launch_leaf *at = &launch->leaves[touch->number];
+        uses[count] =
+            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
     }
     if (step->sums_bytes)
         uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,

@@ -23,7 +23,6 @@ typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
     uint32_t groups[3];
-    uint64_t leaves;       // a bit for each whose memory it reads or writes
     uint64_t sums_bytes;   // that it leaves, or takes from the step before; 0: neither
     bool finishes;         // it takes them
     uint32_t sum, sum_end; // of spyi_again.sums

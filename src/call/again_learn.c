@@ -191,11 +191,8 @@ SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, c
     memcpy(step->groups, launch->groups, sizeof step->groups);
     step->sums_bytes = launch->leaves_sums ? launch->sums_bytes : 0;
     step->finishes = launch->finishes;
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
         if (launch->leaves[i].reach > notes->reach[i]) notes->reach[i] = launch->leaves[i].reach;
-        if ((s->bound->leaves[i].traits & SPYI_TRAIT_TRACKED) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED))
-            step->leaves |= (uint64_t)1 << i;
-    }
     spyi_text_add_n(&notes->blocks, (const char *)launch->block, variant->emitted.block_size);
 }
 

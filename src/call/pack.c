@@ -1,4 +1,5 @@
-// A launch's parameter block: sizes, addresses and numbers, in the device's layout.
+// What a dispatch gets of its call: the parameter block and the uniform buffers, which pack programs fill in the device's layout,
+// and the bindings.
 #include "call/run.h"
 #include "data/gpu_print.h"
 #include "kinds/kinds.h"
@@ -12,30 +13,53 @@ static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
     *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
 }
 
-SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
-                                   const spyi_variant *variant, bool repeats, spyi_text *error) {
-    const spyi_launch *launch = plan->launch;
-    uint8_t *block = launch->block;
-    uint32_t row = launch->groups[0] * variant->emitted.group_size;
-    bool index64 = variant->key.index64;
-    spyi_text problem = { NULL, 0, 0 };
-    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
-    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
-        const spyi_pack *pack = &variant->emitted.packs[p];
-        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = &plan->bound.leaves[pack->leaf];
-        const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
-        uint8_t *out = block + pack->offset;
+typedef struct spyi_packing {
+    const spyi_plan *plan;
+    const spyi_values *values;
+    const spyi_variant *variant;
+    bool repeats;           // the block holds the last call's, whose sizes and strides stay
+    spyi_binding *bindings; // of the dispatch
+} spyi_packing;
+
+// Bytes `from` to `to` of the storage's chunk.
+static void spyi_bind_range(const spyi_storage *storage, uint64_t from, uint64_t to, spyi_binding *binding) {
+    binding->kind = SPYI_BINDING_BUFFER;
+    binding->handle = storage->chunk.handle;
+    binding->offset = from;
+    binding->range = (to < storage->chunk.size ? to : storage->chunk.size) - from;
+}
+
+static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
+    spyi_bind_range(t->storage, t->storage->offset + t->begin_bytes, t->storage->offset + t->end_bytes,
+                    binding);
+}
+
+// Runs a pack program that writes to `base`, about these leaves: the plan's, or those of the variant's shader parameters.
+static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
+                                 const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
+    const spyi_launch *launch = p->plan->launch;
+    const spyi_launch_leaf *at = launch->leaves; // the plan's
+    const spyi_value *values = p->values->items;
+    bool index64 = p->variant->key.index64;
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_pack *pack = &packs[i];
+        if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
+        const spyi_leaf *leaf = &leaves[pack->leaf];
+        uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
         uint64_t address;
+        spy_status status;
         switch ((spyi_pack_op)pack->op) {
         case SPYI_PACK_COUNT:
             u = (uint32_t)launch->count;
             memcpy(out, &u, 4);
             break;
-        case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
-        case SPYI_PACK_THREADS: memcpy(out, &values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_ROW:
+            u = launch->groups[0] * p->variant->emitted.group_size;
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_THREADS: memcpy(out, &p->values->threads->count[pack->dim], 4); break;
         case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
             u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
@@ -66,46 +90,73 @@ SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *val
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_SUMS:
-            address = launch->sums_storage->chunk.address + launch->sums_storage->offset + at->sums_offset;
+            address = launch->sums_storage->chunk.address + launch->sums_storage->offset +
+                      at[pack->leaf].sums_offset;
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_PRINT:
-            address = spyi_print_address(plan->function->object.device);
+            address = spyi_print_address(p->plan->function->object.device);
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_ADDRESS:
-            address = at->storage->chunk.address + at->storage->offset + at->begin;
+            address =
+                at[pack->leaf].storage->chunk.address + at[pack->leaf].storage->offset + at[pack->leaf].begin;
             memcpy(out, &address, 8);
             break;
         case SPYI_PACK_BASE:
-            memcpy(out, variant->key.bindings ? &at->base : &at->first, index64 ? 8 : 4);
+            memcpy(out, p->variant->key.bindings ? &at[pack->leaf].base : &at[pack->leaf].first,
+                   index64 ? 8 : 4);
             break;
         case SPYI_PACK_STRIDE:
         case SPYI_PACK_INNER:
-            stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];
+            stride = pack->op == SPYI_PACK_STRIDE ? at[pack->leaf].strides[pack->dim]
+                                                  : at[pack->leaf].inner[pack->dim];
             memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
             break;
         case SPYI_PACK_SCALAR:
-            if (!spyi_pack_scalar(leaf, values->items[leaf->value].arg, out))
-                return spyi_does_not_fit(leaf, &values->items[leaf->value], error);
+            if (!spyi_pack_scalar(leaf, values[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values[leaf->value], error);
             break;
         case SPYI_PACK_BYTES:
-            spyi_type_to_device(leaf->type, out, values->items[leaf->value].arg->value.data, 1);
+            spyi_type_to_device(leaf->type, out, values[leaf->value].arg->value.data, 1);
             break;
         case SPYI_PACK_INLINE:
-            if (!spyi_pack_inline(leaf, values->items[leaf->value].arg, out))
-                return spyi_does_not_fit(leaf, &values->items[leaf->value], error);
+            if (!spyi_pack_inline(leaf, values[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values[leaf->value], error);
             break;
         case SPYI_PACK_KIND:
-            spyi_text_clear(&problem);
-            if (!leaf->kind->run->pack(leaf, &values->items[leaf->value], out, &problem)) {
-                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-                spyi_text_free(&problem);
-                return SPY_ERROR_OUT_OF_RANGE;
-            }
+            status = spyi_pack_leaf(leaf, &values[leaf->value], out, error);
+            if (status != SPY_OK) return status;
             if (launch->pass && leaf->kind->run->stop_adding) leaf->kind->run->stop_adding(leaf, out);
+            break;
+        case SPYI_PACK_SIZES:
+            status = spyi_check_sizes(leaf, &values[leaf->value], error);
+            if (status != SPY_OK) return status;
+            break;
+        case SPYI_PACK_BINDING:
+            status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+            if (status != SPY_OK) return status;
+            spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
             break;
         }
     }
     return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_variant *variant, bool repeats, spyi_binding *bindings,
+                                  spyi_text *error) {
+    const spyi_launch *launch = plan->launch;
+    const spyi_emitted *e = &variant->emitted;
+    const spyi_feeds *feeds = &variant->feeds;
+    const spyi_packing p = { plan, values, variant, repeats, bindings };
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: buffers alone
+    spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; i < e->binding_count; i++) {
+        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        spyi_bind_range(at->storage, at->binding_offset, at->storage->offset + at->reach, &bindings[i]);
+    }
+    if (!feeds->count) return SPY_OK;
+    return spyi_run_packs(&p, feeds->packs, feeds->pack_count, feeds->leaves, feeds->data, error);
 }

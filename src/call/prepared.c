@@ -83,7 +83,7 @@ static spy_status spyi_prepared_mismatch(const spyi_plan *plan, const spyi_value
     spyi_text_add(error, "the arguments are not of the kinds, types, ranks and names that the call "
                          "was prepared for:\n");
     spyi_text_add(error, "  %s\n", plan->bound.signature.display);
-    uint32_t end = values->count + values->global_count, number = 0;
+    uint32_t end = spyi_values_given(values), number = 0;
     for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
         if (i < values->count) spyi_text_add(error, "  argument %u: ", ++number);
         else spyi_text_add(error, "  global '%s': ", values->items[i].name);

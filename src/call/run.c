@@ -14,7 +14,6 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses = variant->uses;
     uint32_t use_count;
-    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -26,18 +25,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         launch->again = NULL;
         launch->block_capacity = e->block_size;
     }
-    spy_status status = spyi_pack_block(s->plan, s->values, variant, repeats, error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
-        bindings[i].kind = SPYI_BINDING_BUFFER;
-        bindings[i].handle = at->storage->chunk.handle;
-        bindings[i].offset = at->binding_offset;
-        bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
-        if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
-            bindings[i].range = at->storage->chunk.size - at->binding_offset;
-    }
-    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
+    spy_status status = spyi_pack_call(s->plan, s->values, variant, repeats, bindings, error);
     if (status != SPY_OK) return status;
     dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.kernel = variant->kernel;
@@ -51,16 +39,16 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     dispatch.bindings = bindings;
     dispatch.uniforms = variant->feeds.uniforms;
-    use_count = spyi_collect_uses(s, variant, uses, &untracked);
+    use_count = spyi_collect_uses(s, variant, uses);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
-                                           untracked, error);
+                                           variant->untracked, error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    status = spyi_record_with(device, &dispatch.work, uses, use_count, untracked, error);
+    status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked, error);
     s->plan->last_submit = device->last_submit;
     return status;
 }

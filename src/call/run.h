@@ -27,10 +27,8 @@ SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t leaf, spyi_mad
 SPYI_FN void spyi_place_readback(spyi_run_state *s); // where results to host memory go in this launch
 
 // uses.c
-// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
-// nobody knows.
-SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
-                                   bool *untracked);
+// Results to host memory are left out: each call that has them waits.
+SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses);
 
 // results.c
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.
@@ -54,8 +52,10 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
                                         spyi_text *error);
 
 // pack.c
-// Fills plan->launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
-SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
-                                   const spyi_variant *variant, bool repeats, spyi_text *error);
+// Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all of the kernel's. `repeats`: the
+// block holds the last call's, whose sizes and strides stay.
+SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
+                                  const spyi_variant *variant, bool repeats, spyi_binding *bindings,
+                                  spyi_text *error);
 
 #endif // SPYI_CALL_RUN_H

@@ -41,9 +41,8 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
-        for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
-                return spyi_size_error(leaf, v, d, error);
+        uint32_t wrong = leaf->consumed ? spyi_leaf_wrong_size(leaf, v) : 0;
+        if (wrong < leaf->consumed) return spyi_size_error(leaf, v, wrong, error);
         if (!(leaf->traits & SPYI_TRAIT_SIZED)) continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];

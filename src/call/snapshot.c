@@ -39,7 +39,7 @@ static uint32_t spyi_first_of_storage(const spyi_values *values, uint32_t i) {
 }
 
 SPYI_FN void spyi_free_copies(spyi_values *values) {
-    uint32_t count = values->count + values->global_count + values->grad_count;
+    uint32_t count = spyi_values_all(values);
     for (uint32_t i = count; i-- > 0;) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
@@ -52,7 +52,7 @@ SPYI_FN void spyi_free_copies(spyi_values *values) {
 }
 
 SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
-    uint32_t count = from->count + from->global_count + from->grad_count;
+    uint32_t count = spyi_values_all(from);
     to->items = (spyi_value *)spyi_calloc(count + 1, sizeof *to->items);
     to->key = (uint8_t *)spyi_malloc(from->key_size);
     if (!to->items || !to->key) return false;

@@ -69,7 +69,9 @@ typedef enum spyi_pack_op {
     SPYI_PACK_SCALAR,  // number, converted; from here on in the order of spyi_field_op
     SPYI_PACK_BYTES,   // host value in the device's layout
     SPYI_PACK_INLINE,  // host array in the device's layout
-    SPYI_PACK_KIND     // what the leaf's kind packs
+    SPYI_PACK_KIND,    // what the leaf's kind packs
+    SPYI_PACK_SIZES,   // nothing: the value must have the sizes that the leaf's type takes
+    SPYI_PACK_BINDING  // the leaf's tensor, into the binding of number `offset`
 } spyi_pack_op;
 
 typedef struct spyi_pack {
@@ -114,6 +116,8 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
+// The operation that fills the field of a leaf.
+SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 
 // A field of the variable `parent`, or an element of an array.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);

@@ -104,8 +104,6 @@ SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
-// The operation that fills the field of a leaf.
-SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // the call's own sizes
 // Three numbers, in x, y and z.
 SPYI_FN void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name);

@@ -14,6 +14,13 @@ SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
     return leaf->reads || leaf->writes;
 }
 
+SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value) {
+    const int64_t *takes = leaf->consumed_dims;
+    uint32_t d = 0;
+    while (d < leaf->consumed && (takes[d] == -1 || value->dims[leaf->batch_rank + d] == takes[d])) d++;
+    return d;
+}
+
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }

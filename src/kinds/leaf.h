@@ -53,6 +53,9 @@ SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether it is a tensor that a kind passes whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
+// The first of the dimensions that the leaf's type takes whose size in the value is not the one that it must be. Gives
+// leaf->consumed: all of them fit.
+SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 

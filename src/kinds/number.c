@@ -1,27 +1,7 @@
-// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number.
+// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number,
+// which the kernel spreads; in a uniform buffer, which the user's code lays out, the number stands for each component.
 #include "data/scalars.h"
 #include "kinds/internal.h"
-
-static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
-    const spyi_type *type = leaf->type;
-    spyi_fit fit;
-    if (leaf->out) {
-        if (type->kind != SPYI_TYPE_SCALAR ||
-            type->scalar != value->type->scalar) { // enums are their integers
-            spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
-            return false;
-        }
-        spyi_kind_return(leaf);
-        return true;
-    }
-    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(fitting->types, type->scalar) : type;
-    if (!spyi_fit_host(value->type, scalar, false, &fit) || fit.consumed) return false;
-    leaf->element = scalar;
-    spyi_kind_in_block(leaf);
-    fitting->cost += fit.cost + (leaf->splat ? 20 : 0);
-    return true;
-}
 
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
     spy_dtype from = arg->dtype, to = leaf->element->scalar;
@@ -66,16 +46,10 @@ SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v,
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// For a whole vector or matrix: into each of its numbers.
 static bool spyi_number_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    size_t count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
-    uint8_t *out = (uint8_t *)field;
-    for (size_t i = 0; i < count; i++, out += leaf->element->device_size) {
-        if (spyi_pack_scalar(leaf, value->arg, out)) continue;
-        spyi_kind_misfit(leaf, value, error);
-        return false;
-    }
-    return true;
+    if (spyi_pack_scalar(leaf, value->arg, (uint8_t *)field)) return true;
+    spyi_kind_misfit(leaf, value, error);
+    return false;
 }
 
 static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
@@ -86,6 +60,59 @@ static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
 
 static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a number for %s", leaf->type->display);
+}
+
+// >>a number for each component of a vector or matrix
+
+static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    size_t count = leaf->type->rows * leaf->type->columns;
+    uint8_t *out = (uint8_t *)field;
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++, out += leaf->element->device_size)
+        good = spyi_number_pack(leaf, value, out, error);
+    return good;
+}
+
+static const spyi_kind_build spyi_filling_build = {
+    NULL, NULL, NULL, NULL, NULL, NULL
+}; // spyi_number_bind makes such leaves
+static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_filling_pack,
+                                                spyi_number_match,
+                                                spyi_number_expected,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_filling_kind = { "number", &spyi_filling_build, &spyi_filling_run };
+
+// >>one number
+
+static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    spyi_fit fit;
+    if (leaf->out) {
+        if (type->kind != SPYI_TYPE_SCALAR ||
+            type->scalar != value->type->scalar) { // enums are their integers
+            spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
+            return false;
+        }
+        spyi_kind_return(leaf);
+        return true;
+    }
+    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(fitting->types, type->scalar) : type;
+    if (!spyi_fit_host(value->type, scalar, false, &fit) || fit.consumed) return false;
+    leaf->element = scalar;
+    spyi_kind_in_block(leaf);
+    if (leaf->splat && fitting->in_buffer) {
+        spyi_leaf_set_kind(leaf, &spyi_filling_kind);
+        leaf->field_size *= type->rows * type->columns;
+    }
+    fitting->cost += fit.cost + (leaf->splat ? 20 : 0);
+    return true;
 }
 
 static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,

@@ -4,34 +4,34 @@
 
 // >>finding a value
 
-// A recorded value: a leaf of the call's, or what feeds a shader parameter.
+// A recorded value: a leaf of the plan's, or of a variant's shader parameters.
 typedef struct spyi_set_place {
     const spyi_leaf *leaf;
-    uint32_t index; // of the leaf; UINT32_MAX: a feed
+    bool input; // of a shader parameter
 } spyi_set_place;
 
-// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without.
+// Whether an operation packs a value that may change.
+static bool spyi_set_packs(const spyi_pack *pack) {
+    return pack->op >= SPYI_PACK_SCALAR && pack->op <= SPYI_PACK_KIND;
+}
+
+// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without. The variants of a
+// call each have leaves of their own for shader parameters, which their paths tell.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
-    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
-    for (uint32_t p = 0; p < e->pack_count && place->index != UINT32_MAX; p++)
-        if (e->packs[p].leaf == place->index && e->packs[p].op >= SPYI_PACK_SCALAR)
-            return (uint8_t *)(uintptr_t)dispatch->block + e->packs[p].offset;
     const spyi_feeds *feeds = &op->variant->feeds;
-    for (uint32_t f = 0; f < feeds->count && place->index == UINT32_MAX; f++)
-        if (strcmp(feeds->items[f].leaf.path, place->leaf->path) == 0)
-            return (uint8_t *)(uintptr_t)dispatch->uniforms[0].data + feeds->items[f].offset;
+    const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
+    const spyi_leaf *leaves = place->input ? feeds->leaves : op->plan->bound.leaves;
+    const spyi_pack *packs = place->input ? feeds->packs : e->packs;
+    uint32_t count = place->input ? feeds->pack_count : e->pack_count;
+    for (uint32_t p = 0; p < count; p++) {
+        const spyi_leaf *leaf = &leaves[packs[p].leaf];
+        bool found = place->input ? strcmp(leaf->path, place->leaf->path) == 0 : leaf == place->leaf;
+        if (found && spyi_set_packs(&packs[p]))
+            return (uint8_t *)(uintptr_t)(place->input ? dispatch->uniforms[0].data : dispatch->block) +
+                   packs[p].offset;
+    }
     return NULL;
-}
-
-// A number for a whole vector is one number in a kernel's block, and fills the vector in a shader parameter.
-static bool spyi_set_fills(const spyi_set_place *place) {
-    return place->leaf->splat && place->index == UINT32_MAX;
-}
-
-static size_t spyi_set_size(const spyi_set_place *place) {
-    const spyi_leaf *leaf = place->leaf;
-    return leaf->field_size * (size_t)(spyi_set_fills(place) ? leaf->type->rows * leaf->type->columns : 1);
 }
 
 // Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
@@ -39,13 +39,12 @@ static size_t spyi_set_size(const spyi_set_place *place) {
 static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
                                       uint32_t number, spyi_set_place *place) {
     const spyi_bound *b = &call->plan->bound;
-    place->index = number;
     place->leaf = NULL;
-    if (number < b->leaf_count) return place->leaf = &b->leaves[number];
-    place->index = UINT32_MAX;
+    place->input = number >= b->leaf_count;
+    if (!place->input) return place->leaf = &b->leaves[number];
     if (!call->op_count) return NULL;
     const spyi_feeds *feeds = &list->ops[call->first_op].variant->feeds;
-    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->items[number - b->leaf_count].leaf;
+    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->leaves[number - b->leaf_count];
     return place->leaf;
 }
 
@@ -114,9 +113,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
     }
     if (v->direction != SPY_DIRECTION_DEFAULT || !place->leaf->kind->run->match(place->leaf, v))
         return spyi_set_mismatch(place->leaf, v, error);
-    spyi_leaf leaf = *place->leaf;
-    leaf.splat = spyi_set_fills(place);
-    return spyi_pack_leaf(&leaf, v, list->scratch, error);
+    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
 }
 
 // >>changing
@@ -124,7 +121,7 @@ static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call 
 static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
     for (uint32_t i = 0; i < call->op_count; i++) {
         uint8_t *at = spyi_set_find(&list->ops[call->first_op + i], place);
-        if (at) memcpy(at, list->scratch, spyi_set_size(place));
+        if (at) memcpy(at, list->scratch, place->leaf->field_size);
     }
 }
 

@@ -1,4 +1,5 @@
-// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
+// each call runs for them.
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 #include "kinds/kinds.h"
@@ -11,9 +12,9 @@ typedef struct spyi_feeding {
     const spyi_inputs *inputs;
     const spyi_values *values;
     spyi_feeds *feeds;
-    uint32_t capacity;
-    bool measuring;                        // only how large the elements of unsized arrays are together:
-    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes, by uniform buffer
+    uint32_t leaf_capacity, pack_capacity;
+    spyi_input_leaves leaves;              // of all that is given
+    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
     uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
     uint8_t *given;                        // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
@@ -25,77 +26,99 @@ static spy_status spyi_out_of_memory(spyi_text *error) {
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Takes over the leaf's path.
-static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+// Room for one more item.
+static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity) return true;
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    void *moved = spyi_realloc(*items, more * size);
+    if (!moved) return false;
+    *items = moved;
+    *capacity = more;
+    return true;
+}
+
+// One more operation, for the last leaf.
+static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
     spyi_feeds *feeds = f->feeds;
-    if (feeds->count == f->capacity) {
-        uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
-        spyi_feed *items = (spyi_feed *)spyi_realloc(feeds->items, capacity * sizeof *items);
-        if (!items) return spyi_out_of_memory(f->error);
-        feeds->items = items;
-        f->capacity = capacity;
-    }
-    spyi_feed *feed = &feeds->items[feeds->count++];
-    feed->leaf = *leaf;
-    feed->slot = (uint32_t)found->input->slot;
-    feed->offset = found->offset;
-    leaf->path = NULL;
-    feeds->untracked = feeds->untracked || leaf->untracked;
-    if (leaf->binds) {
-        f->bound[feed->slot] = true;
-        return SPY_OK;
-    }
-    const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
-    size_t size = leaf->splat ? leaf->type->device_size : leaf->field_size;
-    feed->offset += found->element * leaf->field_size;
-    if (feed->offset + size > uniform->size && found->part) {
-        spyi_text_add(f->error, "'%s': the array is given with %u elements", feed->leaf.path,
+    void *packs = feeds->packs;
+    bool good = spyi_feed_room(&packs, feeds->pack_count, &f->pack_capacity, sizeof *feeds->packs);
+    feeds->packs = (spyi_pack *)packs;
+    if (!good) return false;
+    spyi_pack *pack = &feeds->packs[feeds->pack_count++];
+    pack->op = (uint8_t)op;
+    pack->dim = 0;
+    pack->leaf = (uint16_t)(feeds->count - 1);
+    pack->offset = offset;
+    return true;
+}
+
+// Where the leaf's bytes lie in feeds->data.
+static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
+                                   uint32_t *at) {
+    const spyi_uniform *uniform = &f->feeds->uniforms[found->input->slot];
+    uint32_t offset = found->offset + found->element * leaf->field_size;
+    if (offset + leaf->field_size > uniform->size && found->part) {
+        spyi_text_add(f->error, "'%s': the array is given with %u elements", leaf->path,
                       uniform->size / leaf->field_size);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    if (feed->offset + size > uniform->size) {
-        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
+    if (offset + leaf->field_size > uniform->size) {
+        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", leaf->path,
                       uniform->size);
         return SPY_ERROR_INTERNAL;
     }
-    feed->offset += f->start[feed->slot];
-    memset(f->given + feed->offset, 1, size);
+    *at = f->start[found->input->slot] + offset;
+    memset(f->given + *at, 1, leaf->field_size);
     return SPY_OK;
 }
 
-// Value number `index` for the input `path` and its parts. `shown`: how messages name it.
-static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *path, const char *shown,
-                                  bool parameter) {
-    spyi_found found;
-    spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found))
-        return spyi_no_input(f->inputs, path, shown, f->error);
-    spy_status status =
-        spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++) {
-        spyi_leaf *leaf = &bound.leaves[i];
-        if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
-            spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
+// Takes over the leaf's path.
+static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+    spyi_feeds *feeds = f->feeds;
+    void *leaves = feeds->leaves;
+    bool good = spyi_feed_room(&leaves, feeds->count, &f->leaf_capacity, sizeof *feeds->leaves),
+         sized = false;
+    feeds->leaves = (spyi_leaf *)leaves;
+    if (!good) return spyi_out_of_memory(f->error);
+    if (feeds->count == UINT16_MAX) {
+        spyi_text_add(f->error, "'%s' is one of more than %d values for shader parameters", leaf->path,
+                      UINT16_MAX);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    feeds->leaves[feeds->count++] = *leaf;
+    leaf->path = NULL;
+    leaf = &feeds->leaves[feeds->count - 1];
+    for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
+    if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
+    uint32_t at = (uint32_t)found->input->slot;
+    if (leaf->binds) {
+        f->bound[at] = true;
+        good = good && spyi_feed_pack(f, SPYI_PACK_BINDING, at);
+    } else {
+        spy_status status = spyi_feed_offset(f, leaf, found, &at);
+        if (status != SPY_OK) return status;
+        good = good && spyi_feed_pack(f, spyi_pack_op_of(leaf), at);
+    }
+    return good ? SPY_OK : spyi_out_of_memory(f->error);
+}
+
+// Each leaf where the kernel has it.
+static spy_status spyi_place_leaves(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; status == SPY_OK && i < f->leaves.count; i++) {
+        spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found)) {
+            spyi_text_add(f->error, "'%s' has no place of its own", spyi_text_str(&path));
             status = SPY_ERROR_UNSUPPORTED;
-        } else if (f->measuring) {
-            const spyi_input *elements = found.input + 1;
-            if (leaf->kind->run->elements && elements->slot >= 0)
-                f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
         } else if (found.input->slot >= 0) { // else the kernel does not use it
-            spyi_text name = { NULL, 0, 0 };
-            spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
-            free(leaf->path);
-            leaf->path = spyi_strdup(spyi_text_str(&name));
-            spyi_text_free(&name);
-            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
             // What the device does not take is said by the parameter's name, before the driver sees the kernel.
-            if (status == SPY_OK && leaf->binds)
-                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (leaf->binds) status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
             if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
-    spyi_bound_free(&bound);
+    spyi_text_free(&path);
     return status;
 }
 
@@ -172,8 +195,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    if (feeds->uniform_count == 0) return SPY_OK;
-    // Host values may be copied with their padding.
+    // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
     feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
@@ -188,30 +210,41 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
 }
 
 // The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
-static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
     const spyi_bound *b = &f->plan->bound;
+    spy_function *function = f->plan->function;
     for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
-         i++) // these have the user's names
-        if (b->leaves[i].binds)
-            status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
+         i++) { // these have the user's names
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->binds)
+            status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, leaf->path,
+                                        leaf->path, &f->leaves, f->error);
+    }
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
-        const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
-        status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
+        const spyi_leaf *leaf = &b->leaves[emitted->holders[holder++]];
+        status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, input->path,
+                                    leaf->path, &f->leaves, f->error);
     }
     return status;
 }
 
-static spy_status spyi_feed_all(spyi_feeding *f, const spyi_emitted *emitted) {
-    const spyi_values *values = f->values;
-    uint32_t end = values->count + values->global_count;
-    spy_status status = spyi_feed_holders(f, emitted);
-    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
-        status = spyi_feed_value(f, i, values->items[i].name, values->items[i].name, false);
-    return status;
+// How large the elements of each unsized array are together.
+static void spyi_measure_elements(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->leaves.count; i++) {
+        const spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!leaf->kind->run->elements || !spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found))
+            continue;
+        const spyi_input *elements = found.input + 1;
+        if (elements->slot >= 0)
+            f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
+    }
+    spyi_text_free(&path);
 }
 
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
@@ -224,53 +257,21 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     f.values = values;
     f.feeds = feeds;
     f.error = error;
-    spy_status status = SPY_OK;
-    f.measuring = spyi_inputs_unsized(inputs);
-    if (f.measuring) status = spyi_feed_all(&f, emitted);
-    f.measuring = false;
+    spy_status status = spyi_bind_holders(&f, emitted);
+    if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
+    if (status == SPY_OK) spyi_measure_elements(&f);
     if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
-    if (status == SPY_OK) status = spyi_feed_all(&f, emitted);
+    if (status == SPY_OK) status = spyi_place_leaves(&f);
     if (status == SPY_OK) status = spyi_check_given(&f);
+    spyi_input_leaves_free(&f.leaves);
     free(f.given);
     return status;
 }
 
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
-    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->items[i].leaf.path);
-    free(feeds->items);
+    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->leaves[i].path);
+    free(feeds->leaves);
+    free(feeds->packs);
     free(feeds->data);
     memset(feeds, 0, sizeof *feeds);
-}
-
-// >>each call
-
-static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    for (uint32_t d = 0; d < leaf->consumed; d++) {
-        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
-        spy_shape shape = spyi_value_shape(v);
-        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
-                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
-        spyi_shape_text(&shape, error);
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    return SPY_OK;
-}
-
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error) {
-    for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_feed *feed = &feeds->items[i];
-        const spyi_value *v = &values->items[feed->leaf.value];
-        uint8_t *out = feed->leaf.binds ? NULL : feeds->data + feed->offset;
-        spy_status status = spyi_check_sizes(&feed->leaf, v, error);
-        if (status == SPY_OK) status = spyi_pack_leaf(&feed->leaf, v, out, error);
-        if (status != SPY_OK) return status;
-        if (!feed->leaf.binds) continue;
-        spyi_binding *binding = &bindings[feed->slot];
-        binding->kind = SPYI_BINDING_BUFFER;
-        binding->handle = v->tensor->storage->chunk.handle;
-        binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
-        binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
-    }
-    return SPY_OK;
 }

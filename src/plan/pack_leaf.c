@@ -1,4 +1,4 @@
-// One value in the device's layout.
+// What packing asks of one leaf and its value: the value in the device's layout, and whether its sizes are right.
 #include "plan/feeds.h"
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
@@ -8,4 +8,14 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
     if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
     spyi_text_free(&problem);
     return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    uint32_t wrong = spyi_leaf_wrong_size(leaf, v);
+    if (wrong == leaf->consumed) return SPY_OK;
+    spy_shape shape = spyi_value_shape(v);
+    spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
+                  leaf->type->display, wrong, (long long)leaf->consumed_dims[wrong]);
+    spyi_shape_text(&shape, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
 }

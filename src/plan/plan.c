@@ -5,7 +5,7 @@
 // >>calls that leave the device
 
 static void spyi_hold_tensors(const spyi_values *values, bool hold) {
-    uint32_t count = values->count + values->global_count + values->grad_count;
+    uint32_t count = spyi_values_all(values);
     for (uint32_t i = 0; i < count; i++) {
         spy_tensor *t = values->items[i].tensor;
         if (t && hold) spyi_atomic_add(&t->object.references, 1);

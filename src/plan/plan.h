@@ -16,13 +16,24 @@ typedef struct spyi_twins {
     char *text;
 } spyi_twins;
 
+// What a variant does with the memory of an argument: each call makes a use of it, from which barriers are made.
+typedef struct spyi_touch {
+    uint32_t
+        number; // whole: of the value whose tensor it is; else of the plan's leaf, whose launch says where it lies
+    bool whole;
+    bool reads, writes;
+} spyi_touch;
+
 struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
     spyi_feeds feeds;
+    spyi_touch *touches; // of parameters and of shader parameters
+    uint32_t touch_count;
+    bool untracked; // it may read and write where nobody knows: an argument is an address
     spyi_kernel *kernel;
     spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;    // room for a launch's: of leaves, feeds, sums, group counts, the print buffer
+    spyi_use *uses;    // room for a launch's: of touches, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
@@ -94,6 +105,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 // code that a reload has replaced, and has no such variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
+
+// touch.c
+// Fills touches, untracked, and room for uses, once the feeds are known. false: out of memory.
+SPYI_FN bool spyi_variant_touch(const spyi_bound *bound, spyi_variant *variant);
 
 // diagnose.c
 // Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.

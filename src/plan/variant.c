@@ -119,10 +119,7 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
                                  &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
-    if (status != SPY_OK) return status;
-    variant->uses =
-        (spyi_use *)spyi_calloc(plan->bound.leaf_count + variant->feeds.count + 3, sizeof *variant->uses);
-    if (variant->uses) return SPY_OK;
+    if (status != SPY_OK || spyi_variant_touch(&plan->bound, variant)) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }
@@ -268,6 +265,7 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
         free(twins->text);
         free(twins);
     }
+    free(variant->touches);
     free(variant->uses);
     spyi_emitted_free(&variant->emitted);
     spyi_feeds_free(&variant->feeds);

@@ -19,11 +19,15 @@ static const char source[] = "import slangpy;\n"
                              "float h) { return a + b + c + d + e + f + g + h; }\n"
                              "[Differentiable] float poly(float a, float b) { return a * b + a; }\n";
 
+static const char globals_source[] =
+    "uniform float gain;\nuniform float3 dir;\nStructuredBuffer<float> table;\n"
+    "float scaled(float a) { return a * gain + dir.y + table[2]; }\n";
+
 enum { WARM = 300, COUNT = 200, OUTPUTS = 4, FLOATS = 256 };
 
 typedef struct world {
     spy_device *device;
-    spy_function *add, *add8, *poly;
+    spy_function *add, *add8, *poly, *scaled;
     spy_tensor *in[8], *out[OUTPUTS], *graded[2], *one, *row, *column, *table, *long_in, *long_out,
         *slices[OUTPUTS], *odd[OUTPUTS];
     spy_prepared *prepared, *prepared_group;
@@ -97,6 +101,22 @@ static void row_slice_and_call(world *w, size_t i) { // as a training loop takes
     spy_release_tensor(part);
 }
 
+static void row_globals(world *w, size_t i) {
+    const float dir[3] = { 1, 2, 3 };
+    spy_arg globals[3];
+    spy_call_options o;
+    globals[0] = spy_arg_f32("gain", (float)i);
+    globals[1] = spy_arg_f32n("dir", 3, dir);
+    globals[2] = spy_arg_tensor("table", w->in[1]);
+    memset(&o, 0, sizeof o);
+    o.globals.items = globals;
+    o.globals.count = 3;
+    w->failed +=
+        spy_call_with(w->scaled,
+                      SPY_ARGS(spy_arg_tensor("a", w->in[0]), spy_arg_tensor("_result", w->out[i % OUTPUTS])),
+                      &o) != SPY_OK;
+}
+
 static spy_tensor *make_shape(world *w, spy_shape shape, bool with_grad) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
@@ -146,7 +166,11 @@ int main(int argc, char **argv) {
     w.add = m ? spy_find_function(m, "add") : NULL;
     w.add8 = m ? spy_find_function(m, "add8") : NULL;
     w.poly = m ? spy_find_function(m, "poly") : NULL;
-    if (!w.poly) {
+    md.name = "count_globals";
+    md.source = globals_source;
+    m = w.poly ? spy_load_module(w.device, &md) : NULL;
+    w.scaled = m ? spy_find_function(m, "scaled") : NULL;
+    if (!w.scaled) {
         fprintf(stderr, "count: %s\n", spy_take_error(w.device).message);
         return 1;
     }
@@ -188,6 +212,7 @@ int main(int argc, char **argv) {
     ROW(two_passes);
     ROW(in_turns);
     ROW(prepared_group);
+    ROW(globals);
     spy_release_prepared(w.prepared);
     spy_release_prepared(w.prepared_group);
     spy_release_device(w.device);

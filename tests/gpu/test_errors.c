@@ -829,6 +829,23 @@ static void test_first_error(void **state) {
     works();
 }
 
+// What lies in a ConstantBuffer is called by its path in the argument, and not as the generated kernel calls it.
+static void test_paths_in_buffers(void **state) {
+    NEEDS_DEVICE();
+    spy_device_desc d = gpu_desc();
+    d.check_bounds = true;
+    spy_device *checked = MADE(spy_device, gpu_open(&d)), *usual = gpu_device;
+    gpu_device = checked;
+    float r = 0;
+    spy_module *m = MADE(spy_module, gpu_module(checked, "paths", "import slangpy;\nstruct Rows { int shift; Tensor<float, 1> t; }\n"
+                                                                  "float f(ConstantBuffer<Rows> r, int i) { return r.t[i + r.shift]; }\n"));
+    spy_arg rows = spy_arg_struct("r", SPY_ARGS(spy_arg_i32("shift", 2), spy_arg_tensor("t", ramp(4))));
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(MADE(spy_function, spy_find_function(m, "f")), SPY_ARGS(rows, spy_arg_i32("i", 7), spy_out_f32("_result", &r))),
+          "f: 'r.t': the kernel reads at index (9,)");
+    gpu_device = usual;
+    spy_release_device(checked);
+}
+
 // >>child processes
 
 typedef int (*child_func)(const char *folder);
@@ -1024,7 +1041,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_arguments),       cmocka_unit_test(test_structs),        cmocka_unit_test(test_ambiguous),        cmocka_unit_test(test_not_zeroed),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_null),            cmocka_unit_test(test_wrong_objects),  cmocka_unit_test(test_released),         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_exhaustion),      cmocka_unit_test(test_first_error),    cmocka_unit_test(test_library_missing),  cmocka_unit_test(test_library_variable),
+        cmocka_unit_test(test_exhaustion),      cmocka_unit_test(test_first_error),    cmocka_unit_test(test_paths_in_buffers), cmocka_unit_test(test_library_missing),  cmocka_unit_test(test_library_variable),
         cmocka_unit_test(test_library_nowhere), cmocka_unit_test(test_library_text),   cmocka_unit_test(test_library_other),    cmocka_unit_test(test_library_old),
         cmocka_unit_test(test_unreachable_functions), cmocka_unit_test(test_built_in_overloads), cmocka_unit_test(test_built_in_generics), cmocka_unit_test(test_names_of_kernels), cmocka_unit_test(test_dump_directory),
         cmocka_unit_test(test_no_vulkan),       cmocka_unit_test(test_no_adapter),

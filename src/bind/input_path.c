@@ -1,5 +1,5 @@
 // Paths of shader parameters: "params.lights[2].color" is an input of a kernel or module, or a part of an input's plain data.
-#include "plan/feeds.h"
+#include "bind/inputs.h"
 
 #define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
 

@@ -1,29 +1,19 @@
 // A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
 // its code tells.
-#include "plan/feeds.h"
+#include "bind/inputs.h"
 
 SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
     const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
     bool more = values->options && values->options->prelude; // which may bring further ones
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; inputs && i < end; i = spyi_value_end(values->items, i)) {
-        const char *path = values->items[i].name;
-        spyi_found found;
-        spyi_bound bound;
-        if (!spyi_find_input(inputs, path, false, &found)) {
-            if (more) continue;
-            return spyi_no_input(inputs, path, path, error);
-        }
-        spy_status status = spyi_bind_input(function, values, i, found.type, path, &bound, error);
-        if (status != SPY_OK) return status;
-        spyi_bound_free(&bound);
-    }
-    return SPY_OK;
+    spyi_input_leaves leaves = { NULL, 0, 0 };
+    spy_status status = inputs ? spyi_bind_globals(function, values, inputs, more, &leaves, error) : SPY_OK;
+    spyi_input_leaves_free(&leaves);
+    return status;
 }
 
 // Whether some value is for the input, for what it is part of, or for a part of it.
 static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
-    uint32_t end = values->count + values->global_count;
+    uint32_t end = spyi_values_given(values);
     for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
         const char *path = values->items[i].name;
         size_t length = strlen(path), other = strlen(input->path);
@@ -36,7 +26,7 @@ static bool spyi_input_has_value(const spyi_input *input, const spyi_values *val
 
 SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
     const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
-    uint32_t end = values->count + values->global_count;
+    uint32_t end = spyi_values_given(values);
     for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
         spyi_text value = { NULL, 0, 0 };
         spyi_found found;
