@@ -30994,8 +30994,8 @@ SPYI_FN void spyi_single_call_free(spyi_single_call *single) {
 
 // The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
 // each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
-// derivative is asked for. Its body makes the arguments of the graph's calls of the leaves, makes the calls
-// one after another, and takes apart what comes back. It knows neither threads nor memory: those are the prologue's.
+// derivative is asked for. The body makes structs and pairs of the leaves, makes the graph's calls one after another, and takes
+// apart what comes back. It knows neither threads nor memory: the prologue does.
 
 // >>its parameters
 
@@ -31054,7 +31054,7 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
-// A variable for a part of the argument `of`: "a_light__color". Names of parameters have no two underscores in a row, but ours do.
+// A variable for a part of the argument `of`: "a_light__color", which is not the variable of a parameter light_color.
 static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
     spyi_text_add(out, "%s__%s", of, part);
     for (char *c = out->data; c && *c; c++)
@@ -31104,8 +31104,9 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
         spyi_spell_field(to, child, &field);
-        if (before && s->bound->mode && child->leaf < 0 &&
-            child->in) { // derivatives in Slang 2026.12 assert at constants for fields of fields
+        // In derivatives Slang 2026.12 asserts at constants for fields of fields: these have a variable of their own.
+        bool apart = before && s->bound->mode && child->leaf < 0 && child->in;
+        if (apart) {
             spyi_spell_part(to, child->name, &part);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
             spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
@@ -31791,35 +31792,8 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
 // The text of a kernel, put together of what the other files of this room write: imports, parameter block, entry point,
-// and per thread loads, calls and stores. User code is imported, never pasted.
-//
-// What was tried, GB/s on an NVIDIA H200 under Vulkan. Hand-written kernels, 2^26 floats:
-//   one float a thread, groups of 32                      630
-//   one float a thread, groups of 256                    3150
-//   float4 through pointers, groups of 256               3144
-//   float4 through StructuredBuffer<float4>, 256         4002   <- wide variant with bindings
-//   16 floats a thread, pointers, strided float4 first   3894
-//   float3, four elements as three float4                1546   (array went to local memory)
-//   row broadcast, a division a thread                   2121;  float4 along the row 3435
-// These kernels, 2^26 floats and 2^24 float3, timestamps round the dispatch; groups of 128, 256 and 512 agree to 2 %:
-//   wide: add 4090, add scalar 3900, row broadcast 3900
-//   flat, views that begin off the vector grid, elements a thread:  1: 2220   2: 3310   4: 3660   8: 3150
-//   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
-//   wide, float3 in and out, four elements as three float4:         2600; so only CPUs get it
-// lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
-//
-// The same under CUDA (580.159, NVRTC 13.0), 2^26 floats, events round the call; a copy on the device reaches 4200:
-//                                  add  scalar   row  half  uint8 double  every 2nd  A^T + B  3-D, odd sizes  float3
-//   as they are                   4295   4190   4184  4288   4198   4286       2600     1562            3222    4070
-//   groups of 128                 4288   4189   4180  4288   4203   3994       2582     1567             842    4079
-//   groups of 512                 4297   4161   4157  4300   4215   4151       2587     1565            1664    4066
-//   wide: 8 floats, 8 doubles     4053   3767   3809  4295   4201   3325       2445     1477            1604    4062
-//   wide: 4 doubles                                                 4056
-//   flat: 1 element a thread                                                                                    3655
-//         4                                                         4280                                        4016
-//   strided: 1 element a thread                                                                         1601
-// (groups of 128 and 512, and 8 floats: double with 4 a thread, odd sizes with 1). Halves and bytes go as uint4, 8 and 16 a
-// thread.
+// the element function, and the prologue round it. User code is imported, never pasted.
+// Which forms of kernels were tried, and how fast they are: docs/measurements.md.
 
 // The shape of a call group, for get_call_group_id() and its like.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
@@ -34142,7 +34116,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool linear = walk[i] == SPYI_WALK_LINEAR;
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
-        // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
+        // Elements of several scalars make a GPU's threads skip over each other's vectors (docs/measurements.md has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
         bytes += at->memory_size;
         row = row && linear;
@@ -34181,7 +34155,7 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
 }
 
 // A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
-// when elements are large (kernel.c has the figures).
+// when elements are large (docs/measurements.md has the figures).
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
     if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
