@@ -6629,6 +6629,8 @@ struct spyi_backend {
                                spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
+    // Whether a few dispatches that come again and again are launched faster as a graph, now.
+    bool (*graph_pays)(const spyi_gpu *gpu);
 };
 
 // >>what a device offers to its backend, for bringing one's own objects (core.c): through a table that data/ gives to the context
@@ -8300,6 +8302,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_submit,
                                                      spyi_null_wait,
                                                      NULL, // no graphs
+                                                     NULL,
                                                      NULL,
                                                      NULL,
                                                      NULL,
@@ -29204,6 +29207,7 @@ SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *
     spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->param_in = true;
     spyi_bind_parts(a, leaf, &a->values->items[index], false);
     return true;
 }
@@ -29214,6 +29218,7 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->param_in = true;
     spyi_bind_parts(a, leaf, &a->values->items[index], true);
     return true;
 }
@@ -32080,8 +32085,8 @@ SPYI_FN void spyi_single_call_free(spyi_single_call *single) {
 
 // The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
 // each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
-// derivative is asked for. Its body makes the arguments of the graph's calls of the leaves, makes the calls
-// one after another, and takes apart what comes back. It knows neither threads nor memory: those are the prologue's.
+// derivative is asked for. The body makes structs and pairs of the leaves, makes the graph's calls one after another, and takes
+// apart what comes back. It knows neither threads nor memory: the prologue does.
 
 // >>its parameters
 
@@ -32140,7 +32145,7 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
-// A variable for a part of the argument `of`: "a_light__color". Names of parameters have no two underscores in a row, but ours do.
+// A variable for a part of the argument `of`: "a_light__color", which is not the variable of a parameter light_color.
 static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
     spyi_text_add(out, "%s__%s", of, part);
     for (char *c = out->data; c && *c; c++)
@@ -32190,8 +32195,9 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
         spyi_spell_field(to, child, &field);
-        if (before && s->bound->mode && child->leaf < 0 &&
-            child->in) { // derivatives in Slang 2026.12 assert at constants for fields of fields
+        // In derivatives Slang 2026.12 asserts at constants for fields of fields: these have a variable of their own.
+        bool apart = before && s->bound->mode && child->leaf < 0 && child->in;
+        if (apart) {
             spyi_spell_part(to, child->name, &part);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
             spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);
@@ -32877,35 +32883,8 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
 // The text of a kernel, put together of what the other files of this room write: imports, parameter block, entry point,
-// and per thread loads, calls and stores. User code is imported, never pasted.
-//
-// What was tried, GB/s on an NVIDIA H200 under Vulkan. Hand-written kernels, 2^26 floats:
-//   one float a thread, groups of 32                      630
-//   one float a thread, groups of 256                    3150
-//   float4 through pointers, groups of 256               3144
-//   float4 through StructuredBuffer<float4>, 256         4002   <- wide variant with bindings
-//   16 floats a thread, pointers, strided float4 first   3894
-//   float3, four elements as three float4                1546   (array went to local memory)
-//   row broadcast, a division a thread                   2121;  float4 along the row 3435
-// These kernels, 2^26 floats and 2^24 float3, timestamps round the dispatch; groups of 128, 256 and 512 agree to 2 %:
-//   wide: add 4090, add scalar 3900, row broadcast 3900
-//   flat, views that begin off the vector grid, elements a thread:  1: 2220   2: 3310   4: 3660   8: 3150
-//   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
-//   wide, float3 in and out, four elements as three float4:         2600; so only CPUs get it
-// lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
-//
-// The same under CUDA (580.159, NVRTC 13.0), 2^26 floats, events round the call; a copy on the device reaches 4200:
-//                                  add  scalar   row  half  uint8 double  every 2nd  A^T + B  3-D, odd sizes  float3
-//   as they are                   4295   4190   4184  4288   4198   4286       2600     1562            3222    4070
-//   groups of 128                 4288   4189   4180  4288   4203   3994       2582     1567             842    4079
-//   groups of 512                 4297   4161   4157  4300   4215   4151       2587     1565            1664    4066
-//   wide: 8 floats, 8 doubles     4053   3767   3809  4295   4201   3325       2445     1477            1604    4062
-//   wide: 4 doubles                                                 4056
-//   flat: 1 element a thread                                                                                    3655
-//         4                                                         4280                                        4016
-//   strided: 1 element a thread                                                                         1601
-// (groups of 128 and 512, and 8 floats: double with 4 a thread, odd sizes with 1). Halves and bytes go as uint4, 8 and 16 a
-// thread.
+// the element function, and the prologue round it. User code is imported, never pasted.
+// Which forms of kernels were tried, and how fast they are: docs/measurements.md.
 
 // The shape of a call group, for get_call_group_id() and its like.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
@@ -33187,6 +33166,7 @@ typedef struct spyi_launch {
     // NULL: nothing is kept here.
     spyi_variant *repeatable;
     bool several;             // ... and further ones, which `again` has
+    spyi_graph *graph;        // of several dispatches that come again; NULL: none
     struct spyi_again *again; // how a call's arguments repeat it, in one block of memory; NULL: not learnt
 } spyi_launch;
 
@@ -33274,6 +33254,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
+// Forgets how calls repeat the launch.
+SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch);
 // Makes one of the plan's launches the running call's, and the last one used.
 SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
 // Makes a launch the running call's that no call will repeat: an empty one, or else the one that was not used for longest.
@@ -33702,14 +33684,14 @@ static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
 // >>life of plans
 
 static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
+    for (uint32_t i = 0; i < SPYI_GEOMETRIES && plan->launches[i]; i++) {
+        free(plan->launches[i]->block);
+        spyi_launch_forget(device, plan->launches[i]); // before the kernels
+        free(plan->launches[i]);
+    }
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
     free(plan->variants);
     spyi_bound_free(&plan->bound);
-    for (uint32_t i = 0; i < SPYI_GEOMETRIES && plan->launches[i]; i++) {
-        free(plan->launches[i]->block);
-        free(plan->launches[i]->again);
-        free(plan->launches[i]);
-    }
     free(plan->repeated_options);
     free(plan->key);
     free(plan->redirect);
@@ -34020,6 +34002,13 @@ static spyi_launch *spyi_launch_new(const spyi_bound *bound) {
         (spyi_launch *)spyi_calloc(1, sizeof *launch + (bound->leaf_count + 1) * sizeof *launch->leaves);
     if (launch) launch->leaves = (spyi_launch_leaf *)(void *)(launch + 1);
     return launch;
+}
+
+SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch) {
+    if (launch->graph) device->backend->graph_destroy(device->gpu, launch->graph);
+    free(launch->again);
+    launch->graph = NULL;
+    launch->again = NULL;
 }
 
 SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index) {
@@ -34682,6 +34671,7 @@ typedef struct spyi_again_item {
 typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
+    uint8_t *launched; // the block as the launch's graph has it
     uint32_t groups[3];
     uint64_t sums_bytes;   // that it leaves, or takes from the step before; 0: neither
     bool finishes;         // it takes them
@@ -34704,6 +34694,7 @@ typedef struct spyi_again {
     const spyi_again_item *fresh; // of a new tensor; NULL: none is made
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // of the largest step
+    uint32_t runs;       // of several steps without a graph
 } spyi_again;
 
 // again_learn.c
@@ -34723,6 +34714,11 @@ SPYI_FN void spyi_again_begin(spyi_again_notes *notes, const spyi_run_state *s);
 SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, const spyi_variant *variant);
 // Learns from the notes, if all went well, and frees them. Whether the launch can be repeated.
 SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, spy_status status);
+
+// again_steps.c
+// Makes a call of several dispatches again. `uses`: of all of them, with room for one more.
+SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
+                                                      spyi_text *error);
 
 // >>call/prepare.h ------------------------------------------------------------------------------------------
 
@@ -35161,7 +35157,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool linear = walk[i] == SPYI_WALK_LINEAR;
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
-        // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
+        // Elements of several scalars make a GPU's threads skip over each other's vectors (docs/measurements.md has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
         bytes += at->memory_size;
         row = row && linear;
@@ -35200,7 +35196,7 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
 }
 
 // A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
-// when elements are large (kernel.c has the figures).
+// when elements are large (docs/measurements.md has the figures).
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
     if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
@@ -36170,8 +36166,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         launch->block = block;
-        free(launch->again); // which knows the places in the old one
-        launch->again = NULL;
+        spyi_launch_forget(device, launch); // which knows the places in the old one
         launch->block_capacity = e->block_size;
     }
     spy_status status = spyi_pack_call(s->plan, s->values, variant, repeats, bindings, error);
@@ -36402,7 +36397,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         size += values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0;
     for (uint32_t i = 0; i < step_count; i++) {
         packs += steps[i].variant->emitted.pack_count;
-        size += spyi_align(steps[i].variant->emitted.block_size + 64, 8);
+        size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
@@ -36438,6 +36433,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         again->steps[k].block = (uint8_t *)at;
         (void)spyi_again_keep(&at, steps[k].block, steps[k].variant->emitted.block_size);
         at += 64; // host values may be copied with their padding
+        again->steps[k].launched = (uint8_t *)at;
+        at += spyi_align(steps[k].variant->emitted.block_size, 8);
         spyi_again_sums(again, plan->launch, &again->steps[k], &sums);
     }
     for (uint32_t i = 0; i < again->item_count; i++) {
@@ -36460,7 +36457,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
     if (!spyi_simple_plan(plan, values) || !spyi_simple_variant(variant)) return;
     memset(&step, 0, sizeof step);
     step.variant = variant;
-    free(launch->again);
+    spyi_launch_forget(plan->function->object.device, launch);
     launch->again = spyi_again_options(plan, values->options) ? spyi_again_new(plan, values, &step, 1) : NULL;
     if (launch->again) launch->again->steps = NULL;
 }
@@ -36501,13 +36498,133 @@ SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, sp
     bool good = status == SPY_OK && !notes->fail && notes->blocks.size == at &&
                 spyi_again_options(s->plan, s->values->options);
     if (good) {
-        free(launch->again);
+        spyi_launch_forget(s->device, launch);
         launch->again = spyi_again_new(s->plan, s->values, notes->steps, notes->count);
         good = launch->again != NULL;
     }
     for (uint32_t i = 0; i < s->bound->leaf_count && good; i++) launch->leaves[i].reach = notes->reach[i];
     spyi_text_free(&notes->blocks);
     return good;
+}
+
+// >>call/again_steps.c --------------------------------------------------------------------------------------
+
+// A call of several dispatches that repeats: one after another, or, where that is faster, as a graph that is launched as one.
+// The graph of a call is made at its fourth run, costs its driver's memory as long as the launch is kept, and is told of those
+// blocks alone that have changed since it was launched.
+
+#define SPYI_AGAIN_GRAPH_AFTER 4u
+
+static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
+    memset(dispatch, 0, sizeof *dispatch);
+    dispatch->work = spyi_work_of(spyi_work_dispatch());
+    dispatch->kernel = step->variant->kernel;
+    dispatch->block = step->block;
+    memcpy(dispatch->groups, step->groups, sizeof dispatch->groups);
+}
+
+// Its own uses, and that of what teams leave.
+static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
+                                      spyi_text *error) {
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
+    spyi_dispatch dispatch;
+    uint32_t count = 0;
+    for (; count < step->variant->touch_count; count++) {
+        const spyi_touch *touch = &step->variant->touches[count];
+        const spyi_launch_leaf *at = &plan->launch->leaves[touch->number];
+        uses[count] =
+            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
+    }
+    if (step->sums_bytes)
+        uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
+                                    step->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
+    spyi_again_step_dispatch(step, &dispatch);
+    spy_device *device = plan->function->object.device;
+    spy_status status = spyi_record_with(device, &dispatch.work, uses, count, false, error);
+    plan->last_submit = device->last_submit;
+    return status;
+}
+
+static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, spyi_text *error) {
+    const spyi_again *again = plan->launch->again;
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i < again->step_count && status == SPY_OK; i++)
+        status = spyi_again_run_step(plan, &again->steps[i], sums, error);
+    return status;
+}
+
+// Runs the dispatches into a graph, for the launch that follows. Without one the call goes on as before, for good.
+static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
+    spy_device *device = plan->function->object.device;
+    spyi_launch *launch = plan->launch;
+    spyi_text ignored = { NULL, 0, 0 };
+    spy_status status = device->backend->graph_begin(device->gpu, &ignored);
+    if (status == SPY_OK) {
+        device->barrier_owed =
+            true; // barriers of the dispatches against each other, not against what was before
+        status = spyi_again_one_by_one(plan, sums, &ignored);
+        if (status == SPY_OK) status = device->backend->graph_end(device->gpu, &launch->graph, &ignored);
+        else (void)device->backend->graph_end(device->gpu, NULL, &ignored);
+    }
+    spyi_text_free(&ignored);
+    for (uint32_t i = 0; i < launch->again->step_count && status == SPY_OK; i++)
+        memcpy(launch->again->steps[i].launched, launch->again->steps[i].block,
+               launch->again->steps[i].variant->emitted.block_size);
+}
+
+static spy_status spyi_again_launch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
+                                    spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    const spyi_launch *launch = plan->launch;
+    for (uint32_t i = 0; i < launch->again->step_count; i++) {
+        const spyi_again_step *step = &launch->again->steps[i];
+        uint32_t size = step->variant->emitted.block_size;
+        spyi_dispatch dispatch;
+        if (memcmp(step->launched, step->block, size) == 0) continue;
+        spyi_again_step_dispatch(step, &dispatch);
+        spy_status status =
+            device->backend->graph_change(device->gpu, launch->graph, i, &dispatch.work, error);
+        if (status != SPY_OK) return status;
+        memcpy(step->launched, step->block, size);
+    }
+    spyi_before before = spyi_take_uses(device, uses, use_count, false);
+    plan->last_submit = device->last_submit;
+    spy_status status = device->backend->graph_launch(device->gpu, launch->graph, error);
+    spyi_uses_done(device, &before, false, status);
+    return status;
+}
+
+// Where a dispatch finds what teams leave.
+static void spyi_again_place_sums(const spyi_again *again, const spyi_storage *sums) {
+    for (uint32_t i = 0; i < again->step_count; i++) {
+        const spyi_again_step *step = &again->steps[i];
+        for (uint32_t k = step->sum; k < step->sum_end; k++) {
+            uint64_t address = sums->chunk.address + sums->offset + again->sums[k].at;
+            memcpy(step->block + again->sums[k].offset, &address, 8);
+        }
+    }
+}
+
+SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
+                                                      spyi_text *error) {
+    spyi_launch *launch = plan->launch;
+    spyi_again *again = launch->again;
+    spy_device *device = plan->function->object.device;
+    spy_status status = SPY_OK;
+    spyi_storage *sums = NULL;
+    if (again->sums_bytes) {
+        sums = spyi_pool_take(device, SPYI_MEMORY_DEVICE, again->sums_bytes, "slangpy sums", error, &status);
+        if (!sums) return status;
+        spyi_again_place_sums(again, sums);
+        uses[use_count++] =
+            spyi_use_of(&sums->resource, 0, again->sums_bytes, SPYI_USE_READS | SPYI_USE_WRITES);
+    }
+    bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
+    if (pays && !launch->graph && ++again->runs == SPYI_AGAIN_GRAPH_AFTER) spyi_again_make_graph(plan, sums);
+    status = pays && launch->graph ? spyi_again_launch(plan, uses, use_count, error)
+                                   : spyi_again_one_by_one(plan, sums, error);
+    if (sums) spyi_pool_give(device, sums);
+    return status;
 }
 
 // >>call/again.c --------------------------------------------------------------------------------------------
@@ -36612,61 +36729,23 @@ static SPYI_NOINLINE spy_status spyi_again_make(spyi_plan *plan, const spyi_agai
     return SPY_OK;
 }
 
-static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_variant *variant,
-                                             const uint8_t *block, const uint32_t *groups,
-                                             const spyi_use *uses, uint32_t use_count, spyi_text *error) {
+static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
+                                             spyi_text *error) {
     spy_device *device = plan->function->object.device;
+    const spyi_launch *launch = plan->launch;
     spyi_before before = spyi_take_uses(device, uses, use_count, false);
     plan->last_submit = device->last_submit;
     spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
     dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.work.before = before;
-    dispatch.kernel = variant->kernel;
-    dispatch.block = block;
+    dispatch.kernel = launch->repeatable->kernel;
+    dispatch.block = launch->block;
     dispatch.bindings = NULL;
     dispatch.uniforms = NULL;
-    memcpy(dispatch.groups, groups, sizeof dispatch.groups);
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.indirect = 0;
     spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
     spyi_barrier_done(device, before.barrier, status);
-    return status;
-}
-
-// One of several dispatches: its own uses, and those of what teams leave.
-static spy_status spyi_again_step_run(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
-                                      spyi_text *error) {
-    const spyi_launch *launch = plan->launch;
-    const spyi_again *again = launch->again;
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
-    uint32_t count = 0;
-    for (; count < step->variant->touch_count; count++) {
-        const spyi_touch *touch = &step->variant->touches[count];
-        const spyi_launch_leaf *at = &launch->leaves[touch->number];
-        uses[count] =
-            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
-    }
-    if (step->sums_bytes)
-        uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
-                                    step->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
-    for (uint32_t i = step->sum; i < step->sum_end; i++) {
-        uint64_t address = sums->chunk.address + sums->offset + again->sums[i].at;
-        memcpy(step->block + again->sums[i].offset, &address, 8);
-    }
-    return spyi_again_dispatch(plan, step->variant, step->block, step->groups, uses, count, error);
-}
-
-static SPYI_NOINLINE spy_status spyi_again_steps_run(spyi_plan *plan, spyi_text *error) {
-    const spyi_again *again = plan->launch->again;
-    spy_device *device = plan->function->object.device;
-    spy_status status = SPY_OK;
-    spyi_storage *sums = NULL;
-    if (again->sums_bytes) {
-        sums = spyi_pool_take(device, SPYI_MEMORY_DEVICE, again->sums_bytes, "slangpy sums", error, &status);
-        if (!sums) return status;
-    }
-    for (uint32_t i = 0; i < again->step_count && status == SPY_OK; i++)
-        status = spyi_again_step_run(plan, &again->steps[i], sums, error);
-    if (sums) spyi_pool_give(device, sums);
     return status;
 }
 
@@ -36700,7 +36779,7 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
 }
 
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
     while (plan->launches[g] && // a redirect of sizes has no launch
@@ -36714,9 +36793,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     *status = SPY_OK;
     if (again->fresh) *status = spyi_again_make(plan, again->fresh, uses, &use_count, &made, error);
     if (*status == SPY_OK)
-        *status = !SPYI_LIKELY(!again->steps) ? spyi_again_steps_run(plan, error)
-                                              : spyi_again_dispatch(plan, again->variant, launch->block,
-                                                                    launch->groups, uses, use_count, error);
+        *status = SPYI_LIKELY(!again->steps) ? spyi_again_dispatch(plan, uses, use_count, error)
+                                             : spyi_again_run_steps(plan, uses, use_count, error);
     if (*status == SPY_OK) plan->function->object.device->stats.calls++;
     if (*status == SPY_OK && made) {
         spyi_give_result(&plan->bound.leaves[again->fresh->leaf], &args.items[again->fresh - again->items],

@@ -1280,6 +1280,7 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint
                                           const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
+SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *gpu); // repeat.c
 // Parts of the graph that is being made.
 SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
                                             const spyi_dispatch *dispatch, spyi_text *error);
@@ -3192,6 +3193,12 @@ static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
            (gpu->cu.StreamIsCapturing(gpu->stream, &state) != SPYI_CU_OK || state != 0);
 }
 
+SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *base) {
+    const spyi_cuda_gpu *gpu = (const spyi_cuda_gpu *)(const void *)base;
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+           !spyi_cuda_is_captured(gpu);
+}
+
 SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
                                      const void *block, void **params, spyi_cu_result *result) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
@@ -4063,6 +4070,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_change,
     spyi_cuda_graph_launch,
     spyi_cuda_graph_destroy,
+    spyi_cuda_graph_pays,
 };
 // clang-format on
 

@@ -3832,6 +3832,7 @@ static const struct spyi_backend spyi_vk_table = {
     NULL,
     NULL,
     NULL,
+    NULL,
 };
 // clang-format on
 

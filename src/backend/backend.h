@@ -178,6 +178,8 @@ struct spyi_backend {
                                spyi_text *error);
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
+    // Whether a few dispatches that come again and again are launched faster as a graph, now.
+    bool (*graph_pays)(const spyi_gpu *gpu);
 };
 
 // >>what a device offers to its backend, for bringing one's own objects (core.c): through a table that data/ gives to the context

@@ -29,6 +29,7 @@ SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *
     spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->param_in = true;
     spyi_bind_parts(a, leaf, &a->values->items[index], false);
     return true;
 }
@@ -39,6 +40,7 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
     if (!leaf) return false;
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->param_in = true;
     spyi_bind_parts(a, leaf, &a->values->items[index], true);
     return true;
 }

@@ -99,61 +99,23 @@ static SPYI_NOINLINE spy_status spyi_again_make(spyi_plan *plan, const spyi_agai
     return SPY_OK;
 }
 
-static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_variant *variant,
-                                             const uint8_t *block, const uint32_t *groups,
-                                             const spyi_use *uses, uint32_t use_count, spyi_text *error) {
+static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
+                                             spyi_text *error) {
     spy_device *device = plan->function->object.device;
+    const spyi_launch *launch = plan->launch;
     spyi_before before = spyi_take_uses(device, uses, use_count, false);
     plan->last_submit = device->last_submit;
     spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
     dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.work.before = before;
-    dispatch.kernel = variant->kernel;
-    dispatch.block = block;
+    dispatch.kernel = launch->repeatable->kernel;
+    dispatch.block = launch->block;
     dispatch.bindings = NULL;
     dispatch.uniforms = NULL;
-    memcpy(dispatch.groups, groups, sizeof dispatch.groups);
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.indirect = 0;
     spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
     spyi_barrier_done(device, before.barrier, status);
-    return status;
-}
-
-// One of several dispatches: its own uses, and those of what teams leave.
-static spy_status spyi_again_step_run(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
-                                      spyi_text *error) {
-    const spyi_launch *launch = plan->launch;
-    const spyi_again *again = launch->again;
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
-    uint32_t count = 0;
-    for (; count < step->variant->touch_count; count++) {
-        const spyi_touch *touch = &step->variant->touches[count];
-        const spyi_launch_leaf *at = &launch->leaves[touch->number];
-        uses[count] =
-            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
-    }
-    if (step->sums_bytes)
-        uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
-                                    step->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
-    for (uint32_t i = step->sum; i < step->sum_end; i++) {
-        uint64_t address = sums->chunk.address + sums->offset + again->sums[i].at;
-        memcpy(step->block + again->sums[i].offset, &address, 8);
-    }
-    return spyi_again_dispatch(plan, step->variant, step->block, step->groups, uses, count, error);
-}
-
-static SPYI_NOINLINE spy_status spyi_again_steps_run(spyi_plan *plan, spyi_text *error) {
-    const spyi_again *again = plan->launch->again;
-    spy_device *device = plan->function->object.device;
-    spy_status status = SPY_OK;
-    spyi_storage *sums = NULL;
-    if (again->sums_bytes) {
-        sums = spyi_pool_take(device, SPYI_MEMORY_DEVICE, again->sums_bytes, "slangpy sums", error, &status);
-        if (!sums) return status;
-    }
-    for (uint32_t i = 0; i < again->step_count && status == SPY_OK; i++)
-        status = spyi_again_step_run(plan, &again->steps[i], sums, error);
-    if (sums) spyi_pool_give(device, sums);
     return status;
 }
 
@@ -187,7 +149,7 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
 }
 
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
     while (plan->launches[g] && // a redirect of sizes has no launch
@@ -201,9 +163,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     *status = SPY_OK;
     if (again->fresh) *status = spyi_again_make(plan, again->fresh, uses, &use_count, &made, error);
     if (*status == SPY_OK)
-        *status = !SPYI_LIKELY(!again->steps) ? spyi_again_steps_run(plan, error)
-                                              : spyi_again_dispatch(plan, again->variant, launch->block,
-                                                                    launch->groups, uses, use_count, error);
+        *status = SPYI_LIKELY(!again->steps) ? spyi_again_dispatch(plan, uses, use_count, error)
+                                             : spyi_again_run_steps(plan, uses, use_count, error);
     if (*status == SPY_OK) plan->function->object.device->stats.calls++;
     if (*status == SPY_OK && made) {
         spyi_give_result(&plan->bound.leaves[again->fresh->leaf], &args.items[again->fresh - again->items],

@@ -22,6 +22,7 @@ typedef struct spyi_again_item {
 typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
+    uint8_t *launched; // the block as the launch's graph has it
     uint32_t groups[3];
     uint64_t sums_bytes;   // that it leaves, or takes from the step before; 0: neither
     bool finishes;         // it takes them
@@ -44,6 +45,7 @@ typedef struct spyi_again {
     const spyi_again_item *fresh; // of a new tensor; NULL: none is made
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // of the largest step
+    uint32_t runs;       // of several steps without a graph
 } spyi_again;
 
 // again_learn.c
@@ -63,5 +65,10 @@ SPYI_FN void spyi_again_begin(spyi_again_notes *notes, const spyi_run_state *s);
 SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, const spyi_variant *variant);
 // Learns from the notes, if all went well, and frees them. Whether the launch can be repeated.
 SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, spy_status status);
+
+// again_steps.c
+// Makes a call of several dispatches again. `uses`: of all of them, with room for one more.
+SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
+                                                      spyi_text *error);
 
 #endif // SPYI_CALL_AGAIN_H

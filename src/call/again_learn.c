@@ -107,7 +107,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         size += values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0;
     for (uint32_t i = 0; i < step_count; i++) {
         packs += steps[i].variant->emitted.pack_count;
-        size += spyi_align(steps[i].variant->emitted.block_size + 64, 8);
+        size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
@@ -143,6 +143,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         again->steps[k].block = (uint8_t *)at;
         (void)spyi_again_keep(&at, steps[k].block, steps[k].variant->emitted.block_size);
         at += 64; // host values may be copied with their padding
+        again->steps[k].launched = (uint8_t *)at;
+        at += spyi_align(steps[k].variant->emitted.block_size, 8);
         spyi_again_sums(again, plan->launch, &again->steps[k], &sums);
     }
     for (uint32_t i = 0; i < again->item_count; i++) {
@@ -165,7 +167,7 @@ SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const 
     if (!spyi_simple_plan(plan, values) || !spyi_simple_variant(variant)) return;
     memset(&step, 0, sizeof step);
     step.variant = variant;
-    free(launch->again);
+    spyi_launch_forget(plan->function->object.device, launch);
     launch->again = spyi_again_options(plan, values->options) ? spyi_again_new(plan, values, &step, 1) : NULL;
     if (launch->again) launch->again->steps = NULL;
 }
@@ -206,7 +208,7 @@ SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, sp
     bool good = status == SPY_OK && !notes->fail && notes->blocks.size == at &&
                 spyi_again_options(s->plan, s->values->options);
     if (good) {
-        free(launch->again);
+        spyi_launch_forget(s->device, launch);
         launch->again = spyi_again_new(s->plan, s->values, notes->steps, notes->count);
         good = launch->again != NULL;
     }

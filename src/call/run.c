@@ -21,8 +21,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         launch->block = block;
-        free(launch->again); // which knows the places in the old one
-        launch->again = NULL;
+        spyi_launch_forget(device, launch); // which knows the places in the old one
         launch->block_capacity = e->block_size;
     }
     spy_status status = spyi_pack_call(s->plan, s->values, variant, repeats, bindings, error);

@@ -45,7 +45,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool linear = walk[i] == SPYI_WALK_LINEAR;
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
-        // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
+        // Elements of several scalars make a GPU's threads skip over each other's vectors (docs/measurements.md has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
         bytes += at->memory_size;
         row = row && linear;
@@ -84,7 +84,7 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
 }
 
 // A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
-// when elements are large (kernel.c has the figures).
+// when elements are large (docs/measurements.md has the figures).
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
     if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||

@@ -34,6 +34,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_change,
     spyi_cuda_graph_launch,
     spyi_cuda_graph_destroy,
+    spyi_cuda_graph_pays,
 };
 // clang-format on
 

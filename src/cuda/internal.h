@@ -292,6 +292,7 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint
                                           const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
+SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *gpu); // repeat.c
 // Parts of the graph that is being made.
 SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
                                             const spyi_dispatch *dispatch, spyi_text *error);

@@ -91,6 +91,12 @@ static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
            (gpu->cu.StreamIsCapturing(gpu->stream, &state) != SPYI_CU_OK || state != 0);
 }
 
+SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *base) {
+    const spyi_cuda_gpu *gpu = (const spyi_cuda_gpu *)(const void *)base;
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+           !spyi_cuda_is_captured(gpu);
+}
+
 SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
                                      const void *block, void **params, spyi_cu_result *result) {
     spyi_cuda_repeat *repeat = &kernel->repeat;

@@ -1,7 +1,7 @@
 // The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
 // each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
-// derivative is asked for. Its body makes the arguments of the graph's calls of the leaves, makes the calls
-// one after another, and takes apart what comes back. It knows neither threads nor memory: those are the prologue's.
+// derivative is asked for. The body makes structs and pairs of the leaves, makes the graph's calls one after another, and takes
+// apart what comes back. It knows neither threads nor memory: the prologue does.
 #include "emit/internal.h"
 
 // >>its parameters
@@ -61,7 +61,7 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
-// A variable for a part of the argument `of`: "a_light__color". Names of parameters have no two underscores in a row, but ours do.
+// A variable for a part of the argument `of`: "a_light__color", which is not the variable of a parameter light_color.
 static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
     spyi_text_add(out, "%s__%s", of, part);
     for (char *c = out->data; c && *c; c++)
@@ -111,8 +111,9 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
         spyi_spell_field(to, child, &field);
-        if (before && s->bound->mode && child->leaf < 0 &&
-            child->in) { // derivatives in Slang 2026.12 assert at constants for fields of fields
+        // In derivatives Slang 2026.12 asserts at constants for fields of fields: these have a variable of their own.
+        bool apart = before && s->bound->mode && child->leaf < 0 && child->in;
+        if (apart) {
             spyi_spell_part(to, child->name, &part);
             spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), spyi_text_str(&part));
             spyi_argument_fields(s, node->first + i, spyi_text_str(&part), true, out);

@@ -1,33 +1,6 @@
 // The text of a kernel, put together of what the other files of this room write: imports, parameter block, entry point,
-// and per thread loads, calls and stores. User code is imported, never pasted.
-//
-// What was tried, GB/s on an NVIDIA H200 under Vulkan. Hand-written kernels, 2^26 floats:
-//   one float a thread, groups of 32                      630
-//   one float a thread, groups of 256                    3150
-//   float4 through pointers, groups of 256               3144
-//   float4 through StructuredBuffer<float4>, 256         4002   <- wide variant with bindings
-//   16 floats a thread, pointers, strided float4 first   3894
-//   float3, four elements as three float4                1546   (array went to local memory)
-//   row broadcast, a division a thread                   2121;  float4 along the row 3435
-// These kernels, 2^26 floats and 2^24 float3, timestamps round the dispatch; groups of 128, 256 and 512 agree to 2 %:
-//   wide: add 4090, add scalar 3900, row broadcast 3900
-//   flat, views that begin off the vector grid, elements a thread:  1: 2220   2: 3310   4: 3660   8: 3150
-//   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
-//   wide, float3 in and out, four elements as three float4:         2600; so only CPUs get it
-// lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
-//
-// The same under CUDA (580.159, NVRTC 13.0), 2^26 floats, events round the call; a copy on the device reaches 4200:
-//                                  add  scalar   row  half  uint8 double  every 2nd  A^T + B  3-D, odd sizes  float3
-//   as they are                   4295   4190   4184  4288   4198   4286       2600     1562            3222    4070
-//   groups of 128                 4288   4189   4180  4288   4203   3994       2582     1567             842    4079
-//   groups of 512                 4297   4161   4157  4300   4215   4151       2587     1565            1664    4066
-//   wide: 8 floats, 8 doubles     4053   3767   3809  4295   4201   3325       2445     1477            1604    4062
-//   wide: 4 doubles                                                 4056
-//   flat: 1 element a thread                                                                                    3655
-//         4                                                         4280                                        4016
-//   strided: 1 element a thread                                                                         1601
-// (groups of 128 and 512, and 8 floats: double with 4 a thread, odd sizes with 1). Halves and bytes go as uint4, 8 and 16 a
-// thread.
+// the element function, and the prologue round it. User code is imported, never pasted.
+// Which forms of kernels were tried, and how fast they are: docs/measurements.md.
 #include "emit/internal.h"
 
 // The shape of a call group, for get_call_group_id() and its like.

@@ -27,14 +27,14 @@ static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
 // >>life of plans
 
 static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
+    for (uint32_t i = 0; i < SPYI_GEOMETRIES && plan->launches[i]; i++) {
+        free(plan->launches[i]->block);
+        spyi_launch_forget(device, plan->launches[i]); // before the kernels
+        free(plan->launches[i]);
+    }
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
     free(plan->variants);
     spyi_bound_free(&plan->bound);
-    for (uint32_t i = 0; i < SPYI_GEOMETRIES && plan->launches[i]; i++) {
-        free(plan->launches[i]->block);
-        free(plan->launches[i]->again);
-        free(plan->launches[i]);
-    }
     free(plan->repeated_options);
     free(plan->key);
     free(plan->redirect);

@@ -62,6 +62,7 @@ typedef struct spyi_launch {
     // NULL: nothing is kept here.
     spyi_variant *repeatable;
     bool several;             // ... and further ones, which `again` has
+    spyi_graph *graph;        // of several dispatches that come again; NULL: none
     struct spyi_again *again; // how a call's arguments repeat it, in one block of memory; NULL: not learnt
 } spyi_launch;
 

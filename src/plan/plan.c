@@ -92,6 +92,13 @@ static spyi_launch *spyi_launch_new(const spyi_bound *bound) {
     return launch;
 }
 
+SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch) {
+    if (launch->graph) device->backend->graph_destroy(device->gpu, launch->graph);
+    free(launch->again);
+    launch->graph = NULL;
+    launch->again = NULL;
+}
+
 SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index) {
     spyi_launch *launch = plan->launches[index];
     for (; index > 0; index--) plan->launches[index] = plan->launches[index - 1];

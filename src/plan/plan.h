@@ -85,6 +85,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
+// Forgets how calls repeat the launch.
+SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch);
 // Makes one of the plan's launches the running call's, and the last one used.
 SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
 // Makes a launch the running call's that no call will repeat: an empty one, or else the one that was not used for longest.

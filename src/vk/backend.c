@@ -34,6 +34,7 @@ static const struct spyi_backend spyi_vk_table = {
     NULL,
     NULL,
     NULL,
+    NULL,
 };
 // clang-format on
 

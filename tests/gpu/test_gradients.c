@@ -1317,6 +1317,33 @@ static uint64_t kernels(void) {
     return spy_get_device_stats(gpu_device).kernels_built;
 }
 
+// A parameter that is a uniform buffer, or an array of buffers, takes no part in the derivative.
+static void test_buffer_parameters(void **state) {
+    NEEDS_DEVICE();
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "buffer_parameters",
+                                                "struct Gains { float s; float3 t; }\n"
+                                                "[Differentiable] float held(no_diff ConstantBuffer<Gains> g, float x) { return x * x * g.s * g.t.y; }\n"
+                                                "[Differentiable] float of_two(no_diff StructuredBuffer<float> b[2], float x)\n"
+                                                "{ return x * x * no_diff(b[0][1]) * no_diff(b[1][0]); }\n"));
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *r = seeded(SPY_SHAPE(3)), *b = floats(SPY_SHAPE(2), (float[]){ 5, 2 });
+    spy_arg arg = spy_arg_struct("g", SPY_ARGS(spy_arg_f32("s", 5), spy_arg_f32n("t", 3, (float[]){ 1, 2, 3 })));
+    spy_arg two = spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, b), spy_arg_tensor(NULL, b)));
+    spy_function *held = MADE(spy_function, spy_find_function(m, "held")), *of_two = MADE(spy_function, spy_find_function(m, "of_two"));
+    for (int k = 0; k < 2; k++) {
+        OK(spy_tensor_fill(spy_tensor_grad(x), 0));
+        OK(spy_call_backward(k ? of_two : held, SPY_ARGS(k ? two : arg, spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+        HOLDS(spy_tensor_grad(x), 20, 40, 60);
+        OK(spy_tensor_fill(spy_tensor_grad(x), 1));
+        spy_tensor *out = floats(SPY_SHAPE(3), NULL);
+        OK(spy_call_forward_diff(k ? of_two : held, SPY_ARGS(k ? two : arg, spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+        HOLDS(out, 10, 40, 90);
+        HOLDS(spy_tensor_grad(out), 20, 40, 60);
+        RELEASE(out);
+    }
+    RELEASE(x, r, b);
+    spy_release_module(m);
+}
+
 // What is prepared has every kernel of the call: of its passes, and of gradients that lie in the same memory.
 static void test_prepared(void **state) {
     NEEDS_DEVICE();
@@ -1711,7 +1738,7 @@ int main(void) {
         cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_nested_loops), cmocka_unit_test(test_elements), cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
+        cmocka_unit_test(test_nested_loops), cmocka_unit_test(test_elements), cmocka_unit_test(test_globals), cmocka_unit_test(test_attached),      cmocka_unit_test(test_buffer_parameters), cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
         cmocka_unit_test(test_interface_parameters), cmocka_unit_test(test_pair_parameters), cmocka_unit_test(test_pairs_in_structs), cmocka_unit_test(test_generic_pairs), cmocka_unit_test(test_kinds_of_functions), cmocka_unit_test(test_nested_kinds), cmocka_unit_test(test_kinds_of_methods),
     };
     if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));

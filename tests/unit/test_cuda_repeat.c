@@ -10,6 +10,7 @@
 
 static const char source[] = "uint step(uint x, uint a, uint b) { return x * a + b; }\n"
                              "float4 wide(float4 x, float4 y, float4 z, uint b) { return x * y + z * float(b); }\n"
+                             "[Differentiable] float times(float x, float w) { return x * w; }\n"
                              "struct Large { uint v[100]; }\n"
                              "uint large(Large l, uint x) { return l.v[99] * x; }\n";
 
@@ -207,6 +208,110 @@ static void test_captured(void **state) {
     close_sides();
 }
 
+// >>calls of several dispatches
+
+static spy_tensor *make_graded(int s, spy_shape shape) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = shape;
+    d.with_grad = true;
+    spy_tensor *t = spy_create_tensor(sides[s].device, &d);
+    assert_non_null(t);
+    return t;
+}
+
+static spy_status call_times(int s, spy_tensor *x, spy_tensor *w, spy_tensor *result, bool deterministic) {
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_BACKWARD;
+    o.deterministic = deterministic;
+    return spy_call_with(spy_find_function(sides[s].module, "times"),
+                         SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", result)), &o);
+}
+
+// From the fourth repetition on they are one graph, which is told of what differs.
+static void test_several(void **state) {
+    (void)state;
+    open_sides(false);
+    spy_device *device = sides[1].device;
+    spy_tensor *rows[2], *column = make_graded(1, SPY_SHAPE(16, 1)), *table = make_graded(1, SPY_SHAPE(16, 16));
+    for (int i = 0; i < 2; i++) rows[i] = make_graded(1, SPY_SHAPE(1, 16));
+    kernels = 0;
+    for (uint32_t i = 0; i < 100; i++) OK(device, call_times(1, rows[0], column, table, false));
+    assert_int_equal(kernels, 200);
+    assert_int_equal(fake->launches, 8);
+    assert_int_equal(fake->graph_launches, 96);
+    assert_int_equal(fake->changes, 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        const uint64_t address = spy_tensor_address(rows[(i + 1) % 2]);
+        OK(device, call_times(1, rows[(i + 1) % 2], column, table, false));
+        assert_true(got(&address, 8)); // the second dispatch reads it, too
+    }
+    assert_int_equal(kernels, 220);
+    assert_int_equal(fake->launches, 8);
+    assert_int_equal(fake->changes, 20);
+    // Sums that a second dispatch finishes lie in memory of the pool, which may be another at each call.
+    spy_tensor *x = make_graded(1, SPY_SHAPE(100000)), *one = make_graded(1, SPY_SHAPE(1)), *y = make_graded(1, SPY_SHAPE(100000));
+    fake->changes = 0;
+    kernels = 0;
+    for (uint32_t i = 0; i < 20; i++) OK(device, call_times(1, x, one, y, true));
+    assert_int_equal(kernels, 40);
+    assert_int_equal(fake->changes, 0);
+    spy_tensor *other = make(1, 16, "float"); // perhaps of the size that the sums have
+    for (uint32_t i = 0; i < 20; i++) OK(device, call_times(1, x, one, y, true));
+    assert_int_equal(kernels, 80);
+    spy_release_tensor(other);
+    // Into a captured stream, and where launches are wanted, go launches.
+    fake->launches = 0;
+    spy_tensor *row = make_graded(0, SPY_SHAPE(1, 16)), *w = make_graded(0, SPY_SHAPE(16, 1)), *r = make_graded(0, SPY_SHAPE(16, 16));
+    for (uint32_t i = 0; i < 20; i++) OK(sides[0].device, call_times(0, row, w, r, false));
+    assert_int_equal(fake->launches, 40);
+    close_sides();
+    open_sides(true);
+    row = make_graded(1, SPY_SHAPE(1, 16)), w = make_graded(1, SPY_SHAPE(16, 1)), r = make_graded(1, SPY_SHAPE(16, 16));
+    for (uint32_t i = 0; i < 40; i++) OK(sides[1].device, call_times(1, row, w, r, false));
+    fake->launches = fake->graph_launches = 0;
+    fake->capturing = 1;
+    for (uint32_t i = 0; i < 10; i++) OK(sides[1].device, call_times(1, row, w, r, false));
+    fake->capturing = 0;
+    assert_int_equal(fake->launches, 20);
+    assert_int_equal(fake->graph_launches, 0);
+    close_sides();
+}
+
+// What the driver refuses is done without a graph.
+static void test_several_failures(void **state) {
+    static const char *const calls[] = { "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags" };
+    (void)state;
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        open_sides(false);
+        spy_tensor *x = make_graded(1, SPY_SHAPE(1, 16)), *w = make_graded(1, SPY_SHAPE(16, 1)), *r = make_graded(1, SPY_SHAPE(16, 16));
+        for (uint32_t i = 0; i < 4; i++) OK(sides[1].device, call_times(1, x, w, r, false));
+        kernels = 0;
+        fake->fail = calls[k];
+        fake->fail_result = 2;
+        OK(sides[1].device, call_times(1, x, w, r, false));
+        assert_null(fake->fail); // it was asked for
+        for (uint32_t i = 0; i < 9; i++) OK(sides[1].device, call_times(1, x, w, r, false));
+        assert_int_equal(kernels, 20);
+        assert_int_equal(fake->graph_launches, 0);
+        close_sides();
+    }
+    open_sides(false);
+    spy_tensor *x[2], *w = make_graded(1, SPY_SHAPE(16, 1)), *r = make_graded(1, SPY_SHAPE(16, 16));
+    for (int i = 0; i < 2; i++) x[i] = make_graded(1, SPY_SHAPE(1, 16));
+    for (uint32_t i = 0; i < 10; i++) OK(sides[1].device, call_times(1, x[0], w, r, false));
+    fake->fail = "cuGraphExecKernelNodeSetParams";
+    fake->fail_result = 2;
+    assert_int_not_equal(call_times(1, x[1], w, r, false), SPY_OK);
+    spy_error e = spy_take_error(sides[1].device);
+    assert_non_null(strstr(e.message, "times"));
+    kernels = 0;
+    for (uint32_t i = 0; i < 10; i++) OK(sides[1].device, call_times(1, x[i % 2], w, r, false));
+    assert_int_equal(kernels, 20);
+    close_sides();
+}
+
 // More kernels than may have a graph: all run, and those that are old give theirs up.
 static void test_many_kernels(void **state) {
     enum { KERNELS = 70, MOST = 64 };
@@ -280,7 +385,7 @@ int main(int count, char **words) {
     (void)count;
     path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_calls), cmocka_unit_test(test_counts),  cmocka_unit_test(test_captured),
+        cmocka_unit_test(test_random_calls), cmocka_unit_test(test_counts),  cmocka_unit_test(test_captured), cmocka_unit_test(test_several), cmocka_unit_test(test_several_failures),
         cmocka_unit_test(test_many_kernels), cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      NULL,
+                                                     NULL,
                                                      NULL };
 
 const spy_backend *spyi_null_backend(void) {

@@ -1,0 +1,118 @@
+// A call of several dispatches that repeats: one after another, or, where that is faster, as a graph that is launched as one.
+// The graph of a call is made at its fourth run, costs its driver's memory as long as the launch is kept, and is told of those
+// blocks alone that have changed since it was launched.
+#include "call/again.h"
+
+#define SPYI_AGAIN_GRAPH_AFTER 4u
+
+static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
+    memset(dispatch, 0, sizeof *dispatch);
+    dispatch->work = spyi_work_of(spyi_work_dispatch());
+    dispatch->kernel = step->variant->kernel;
+    dispatch->block = step->block;
+    memcpy(dispatch->groups, step->groups, sizeof dispatch->groups);
+}
+
+// Its own uses, and that of what teams leave.
+static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
+                                      spyi_text *error) {
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
+    spyi_dispatch dispatch;
+    uint32_t count = 0;
+    for (; count < step->variant->touch_count; count++) {
+        const spyi_touch *touch = &step->variant->touches[count];
+        const spyi_launch_leaf *at = &plan->launch->leaves[touch->number];
+        uses[count] =
+            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
+    }
+    if (step->sums_bytes)
+        uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
+                                    step->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
+    spyi_again_step_dispatch(step, &dispatch);
+    spy_device *device = plan->function->object.device;
+    spy_status status = spyi_record_with(device, &dispatch.work, uses, count, false, error);
+    plan->last_submit = device->last_submit;
+    return status;
+}
+
+static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, spyi_text *error) {
+    const spyi_again *again = plan->launch->again;
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i < again->step_count && status == SPY_OK; i++)
+        status = spyi_again_run_step(plan, &again->steps[i], sums, error);
+    return status;
+}
+
+// Runs the dispatches into a graph, for the launch that follows. Without one the call goes on as before, for good.
+static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
+    spy_device *device = plan->function->object.device;
+    spyi_launch *launch = plan->launch;
+    spyi_text ignored = { NULL, 0, 0 };
+    spy_status status = device->backend->graph_begin(device->gpu, &ignored);
+    if (status == SPY_OK) {
+        device->barrier_owed =
+            true; // barriers of the dispatches against each other, not against what was before
+        status = spyi_again_one_by_one(plan, sums, &ignored);
+        if (status == SPY_OK) status = device->backend->graph_end(device->gpu, &launch->graph, &ignored);
+        else (void)device->backend->graph_end(device->gpu, NULL, &ignored);
+    }
+    spyi_text_free(&ignored);
+    for (uint32_t i = 0; i < launch->again->step_count && status == SPY_OK; i++)
+        memcpy(launch->again->steps[i].launched, launch->again->steps[i].block,
+               launch->again->steps[i].variant->emitted.block_size);
+}
+
+static spy_status spyi_again_launch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
+                                    spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    const spyi_launch *launch = plan->launch;
+    for (uint32_t i = 0; i < launch->again->step_count; i++) {
+        const spyi_again_step *step = &launch->again->steps[i];
+        uint32_t size = step->variant->emitted.block_size;
+        spyi_dispatch dispatch;
+        if (memcmp(step->launched, step->block, size) == 0) continue;
+        spyi_again_step_dispatch(step, &dispatch);
+        spy_status status =
+            device->backend->graph_change(device->gpu, launch->graph, i, &dispatch.work, error);
+        if (status != SPY_OK) return status;
+        memcpy(step->launched, step->block, size);
+    }
+    spyi_before before = spyi_take_uses(device, uses, use_count, false);
+    plan->last_submit = device->last_submit;
+    spy_status status = device->backend->graph_launch(device->gpu, launch->graph, error);
+    spyi_uses_done(device, &before, false, status);
+    return status;
+}
+
+// Where a dispatch finds what teams leave.
+static void spyi_again_place_sums(const spyi_again *again, const spyi_storage *sums) {
+    for (uint32_t i = 0; i < again->step_count; i++) {
+        const spyi_again_step *step = &again->steps[i];
+        for (uint32_t k = step->sum; k < step->sum_end; k++) {
+            uint64_t address = sums->chunk.address + sums->offset + again->sums[k].at;
+            memcpy(step->block + again->sums[k].offset, &address, 8);
+        }
+    }
+}
+
+SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
+                                                      spyi_text *error) {
+    spyi_launch *launch = plan->launch;
+    spyi_again *again = launch->again;
+    spy_device *device = plan->function->object.device;
+    spy_status status = SPY_OK;
+    spyi_storage *sums = NULL;
+    if (again->sums_bytes) {
+        sums = spyi_pool_take(device, SPYI_MEMORY_DEVICE, again->sums_bytes, "slangpy sums", error, &status);
+        if (!sums) return status;
+        spyi_again_place_sums(again, sums);
+        uses[use_count++] =
+            spyi_use_of(&sums->resource, 0, again->sums_bytes, SPYI_USE_READS | SPYI_USE_WRITES);
+    }
+    bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
+    if (pays && !launch->graph && ++again->runs == SPYI_AGAIN_GRAPH_AFTER) spyi_again_make_graph(plan, sums);
+    status = pays && launch->graph ? spyi_again_launch(plan, uses, use_count, error)
+                                   : spyi_again_one_by_one(plan, sums, error);
+    if (sums) spyi_pool_give(device, sums);
+    return status;
+}
