@@ -157,8 +157,9 @@ static void measure_backward_calls(world *w, const backward_work *k) {
     }
     if (failures == 0 && good(w, k->backward)) {
         char name[NAME_BYTES], note[NOTE_BYTES];
-        snprintf(note, sizeof note, "%s; %.2f dispatches", k->note,
-                 (double)(after.dispatches - before.dispatches) / (double)count);
+        snprintf(note, sizeof note, "%s; %.2f dispatches, %.2f barriers", k->note,
+                 (double)(after.dispatches - before.dispatches) / (double)count,
+                 (double)(after.barriers - before.barriers) / (double)count);
         bench_report(&w->out, k->forward, "us", us[0], ROUNDS, "the forward call");
         bench_report(&w->out, k->backward, "us", us[1], ROUNDS, note);
         snprintf(name, sizeof name, "%s_allocations", k->backward);
