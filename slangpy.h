@@ -38175,8 +38175,13 @@ static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *err
     }
     list->graph_use_count = 0;
     for (size_t i = 0; i < list->use_count; i++) {
-        if (list->uses[i].how & SPYI_USE_READS) spyi_graph_add_use(list, &list->uses[i], SPYI_USE_READS);
-        if (list->uses[i].how & SPYI_USE_WRITES) spyi_graph_add_use(list, &list->uses[i], SPYI_USE_WRITES);
+        const spyi_use *use = &list->uses[i];
+        if (use->how >= SPYI_USE_TEXTURE) {
+            spyi_graph_add_use(list, use, use->how);
+            continue;
+        }
+        if (use->how & SPYI_USE_READS) spyi_graph_add_use(list, use, SPYI_USE_READS);
+        if (use->how & SPYI_USE_WRITES) spyi_graph_add_use(list, use, SPYI_USE_WRITES);
     }
     if (list->times) {
         const spy_tensor *times = list->times;
