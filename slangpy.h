@@ -6443,10 +6443,10 @@ typedef struct spyi_kernel_base {
     uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
 } spyi_kernel_base;
 
-SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface);
-SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *interface); // of a group
+SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface);
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface); // of a group
 // The parameter that takes a binding number; NULL: none.
-SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *interface, uint32_t number);
+SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *iface, uint32_t number);
 static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
     return parameter->kind >= SPYI_PARAMETER_BUFFER;
 }
@@ -6533,7 +6533,7 @@ typedef struct spyi_kernel_desc {
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    spyi_interface interface;
+    spyi_interface iface; // windows.h has a macro of the longer name
 } spyi_kernel_desc;
 
 #define SPYI_TIME_SLOTS 1024u // for timestamps
@@ -6900,12 +6900,12 @@ SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, c
 
 // Questions about a program's interface.
 
-SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface) {
+SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface) {
     spyi_kernel_base counts;
     memset(&counts, 0, sizeof counts);
-    counts.block_size = interface->block_size;
-    for (uint32_t i = 0; i < interface->parameter_count; i++) {
-        const spyi_parameter *p = &interface->parameters[i];
+    counts.block_size = iface->block_size;
+    for (uint32_t i = 0; i < iface->parameter_count; i++) {
+        const spyi_parameter *p = &iface->parameters[i];
         if (spyi_takes_bindings(p)) counts.binding_count += p->count;
         counts.uniform_count += p->kind == SPYI_PARAMETER_UNIFORM;
         counts.value_count += p->kind == SPYI_PARAMETER_VALUES;
@@ -6913,13 +6913,13 @@ SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface) 
     return counts;
 }
 
-SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *interface) {
-    return interface->group[0] * interface->group[1] * interface->group[2];
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface) {
+    return iface->group[0] * iface->group[1] * iface->group[2];
 }
 
-SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *interface, uint32_t number) {
-    for (uint32_t i = 0; i < interface->parameter_count; i++) {
-        const spyi_parameter *p = &interface->parameters[i];
+SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *iface, uint32_t number) {
+    for (uint32_t i = 0; i < iface->parameter_count; i++) {
+        const spyi_parameter *p = &iface->parameters[i];
         if (spyi_takes_bindings(p) && number >= p->number && number - p->number < p->count) return p;
     }
     return NULL;
@@ -7178,7 +7178,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    const spyi_interface *interface; // what they are; valid as long as the kernel
+    const spyi_interface *iface; // what they are; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
@@ -7252,7 +7252,7 @@ typedef struct spyi_null_chunk {
 typedef struct spyi_null_kernel {
     spyi_kernel_base base; // first
     char *label;
-    spyi_interface interface;
+    spyi_interface iface;
     spyi_parameter *parameters; // the interface's
     spyi_atomic pending;        // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -7560,12 +7560,12 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 // >>kernels
 
 // Numbers without gaps, within the limits.
-static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *interface,
+static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface,
                                              spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
     uint32_t next = 0;
-    for (uint32_t i = 0; i < interface->parameter_count; i++) {
-        const spyi_parameter *p = &interface->parameters[i];
+    for (uint32_t i = 0; i < iface->parameter_count; i++) {
+        const spyi_parameter *p = &iface->parameters[i];
         uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
         bool texels = spyi_takes_bindings(p) && p->kind != SPYI_PARAMETER_BUFFER;
         if (p->kind == SPYI_PARAMETER_VALUES) continue;
@@ -7578,11 +7578,11 @@ static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interf
     return SPY_OK;
 }
 
-static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *interface,
+static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *iface,
                                             spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
-    const spyi_kernel_base has = spyi_interface_counts(interface);
-    const uint32_t threads = spyi_interface_threads(interface);
+    const spyi_kernel_base has = spyi_interface_counts(iface);
+    const uint32_t threads = spyi_interface_threads(iface);
     if (threads == 0 || threads > limits->info.max_group_size)
         return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", threads,
                                 limits->info.max_group_size);
@@ -7592,25 +7592,25 @@ static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interfa
                                 "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
                                 has.binding_count + has.uniform_count, limits->profile.max_bindings,
                                 has.uniform_count, limits->profile.max_uniforms);
-    if (has.block_size > limits->profile.max_block_bytes && !interface->block_by_address)
+    if (has.block_size > limits->profile.max_block_bytes && !iface->block_by_address)
         return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u", has.block_size,
                                 limits->profile.max_block_bytes);
-    if (interface->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
+    if (iface->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
         return spyi_null_broken(n, error, "load: the device has no addresses for a block");
-    return spyi_null_check_parameters(n, interface, error);
+    return spyi_null_check_parameters(n, iface, error);
 }
 
 SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
-    const spyi_interface *interface = &desc->interface;
+    const spyi_interface *iface = &desc->iface;
     spyi_null_kernel *k;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
     if (!desc->code || desc->code_size == 0 || !desc->entry)
         return spyi_null_broken(n, error, "load: there is no code or no entry");
-    status = spyi_null_check_interface(n, interface, error);
+    status = spyi_null_check_interface(n, iface, error);
     if (status != SPY_OK) return status;
     if (n->on_kernel) {
         status = n->on_kernel(desc, n->on_kernel_data, error);
@@ -7619,7 +7619,7 @@ SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, s
     k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (k)
-        k->parameters = (spyi_parameter *)spyi_calloc(interface->parameter_count + 1, sizeof *k->parameters);
+        k->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *k->parameters);
     if (!k || !k->label || !k->parameters) {
         if (k) free(k->label);
         if (k) free(k->parameters);
@@ -7627,11 +7627,11 @@ SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, s
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    k->base = spyi_interface_counts(interface);
-    k->interface = *interface;
-    k->interface.parameters = k->parameters;
-    if (interface->parameter_count)
-        memcpy(k->parameters, interface->parameters, interface->parameter_count * sizeof *k->parameters);
+    k->base = spyi_interface_counts(iface);
+    k->iface = *iface;
+    k->iface.parameters = k->parameters;
+    if (iface->parameter_count)
+        memcpy(k->parameters, iface->parameters, iface->parameter_count * sizeof *k->parameters);
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -7710,7 +7710,7 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *wo
     }
     for (i = 0; i < k->base.binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
-        const spyi_parameter *s = spyi_interface_find(&k->interface, i);
+        const spyi_parameter *s = spyi_interface_find(&k->iface, i);
         bool texels = s->kind != SPYI_PARAMETER_BUFFER;
         uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
         if (b->kind != SPYI_BINDING_BUFFER)
@@ -7734,15 +7734,15 @@ static void spyi_null_describe_dispatch(spyi_null_gpu *n, spyi_null_op *op, cons
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
     (void)work;
     op->kernel = k;
-    op->group_size = spyi_interface_threads(&k->interface);
+    op->group_size = spyi_interface_threads(&k->iface);
     if (d->indirect) spyi_null_set_from(n, op, d->indirect, d->indirect_offset, sizeof op->groups);
     else memcpy(op->groups, d->groups, sizeof op->groups);
-    op->block_by_address = k->interface.block_by_address;
+    op->block_by_address = k->iface.block_by_address;
     op->block_size = k->base.block_size;
     op->block = d->block;
     op->binding_count = k->base.binding_count;
     op->bindings = d->bindings;
-    op->interface = &k->interface;
+    op->iface = &k->iface;
     op->uniform_count = k->base.uniform_count;
     op->uniforms = d->uniforms;
     memcpy(extra, k->label, strlen(k->label) + 1); // the kernel may go before its work is looked at
@@ -8604,7 +8604,7 @@ static inline spyi_use spyi_use_of(spyi_resource *resource, uint64_t begin, uint
 }
 
 static inline uint32_t spyi_how(bool reads, bool writes) {
-    return (reads ? SPYI_USE_READS : 0u) | (writes ? SPYI_USE_WRITES : 0u);
+    return (reads ? (uint32_t)SPYI_USE_READS : 0u) | (writes ? (uint32_t)SPYI_USE_WRITES : 0u);
 }
 
 // >>textures
@@ -14050,7 +14050,7 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     memcpy(&plain, desc, sizeof plain);
     plain.label = plain.entry = NULL;
     plain.code = NULL;
-    plain.interface.parameters = NULL;
+    plain.iface.parameters = NULL;
     b->size = 0;
     b->profile = *profile;
     spyi_build_add(b, profile, sizeof *profile, &head);
@@ -14058,13 +14058,13 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
     spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->interface.parameters,
-                   desc->interface.parameter_count * sizeof *desc->interface.parameters, &parameters);
+    spyi_build_add(b, desc->iface.parameters,
+                   desc->iface.parameter_count * sizeof *desc->iface.parameters, &parameters);
     b->desc = plain;
     b->desc.label = (const char *)label;
     b->desc.code = code;
     b->desc.entry = (const char *)entry;
-    b->desc.interface.parameters = (const spyi_parameter *)parameters;
+    b->desc.iface.parameters = (const spyi_parameter *)parameters;
 }
 
 static void spyi_build_free(spyi_build *b) {
@@ -34396,7 +34396,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
-        spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.interface);
+        spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.iface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);

@@ -82,7 +82,7 @@ typedef struct spyi_kernel_desc {
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    spyi_interface interface;
+    spyi_interface iface; // windows.h has a macro of the longer name
 } spyi_kernel_desc;
 
 #define SPYI_TIME_SLOTS 1024u // for timestamps

@@ -57,10 +57,10 @@ typedef struct spyi_kernel_base {
     uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
 } spyi_kernel_base;
 
-SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *interface);
-SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *interface); // of a group
+SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface);
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface); // of a group
 // The parameter that takes a binding number; NULL: none.
-SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *interface, uint32_t number);
+SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *iface, uint32_t number);
 static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
     return parameter->kind >= SPYI_PARAMETER_BUFFER;
 }

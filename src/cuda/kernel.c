@@ -5,11 +5,11 @@
 
 static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi_kernel_desc *desc,
                                          spyi_text *error) {
-    const spyi_interface *interface = &desc->interface;
-    const spyi_kernel_base has = spyi_interface_counts(interface);
-    if (!interface->block_by_address && interface->block_size > profile->max_block_bytes) {
+    const spyi_interface *iface = &desc->iface;
+    const spyi_kernel_base has = spyi_interface_counts(iface);
+    if (!iface->block_by_address && iface->block_size > profile->max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
-                      interface->block_size, profile->max_block_bytes);
+                      iface->block_size, profile->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.value_count > SPYI_CUDA_MOST_PARAMS || has.uniform_count > profile->max_uniforms) {
@@ -62,10 +62,10 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
     if (result == SPYI_CU_OK)
         result = gpu->cu.FuncGetAttribute(&registers, SPYI_CU_FUNC_REGISTERS, kernel->function);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetFunction", error);
-    if (spyi_interface_threads(&desc->interface) > (uint32_t)most) {
+    if (spyi_interface_threads(&desc->iface) > (uint32_t)most) {
         spyi_text_add(error,
                       "kernel '%s' takes %d registers a thread, so its groups can have %d threads, not %u",
-                      kernel->label, registers, most, spyi_interface_threads(&desc->interface));
+                      kernel->label, registers, most, spyi_interface_threads(&desc->iface));
         return SPY_ERROR_UNSUPPORTED;
     }
     for (i = 0; i < kernel->base.uniform_count; i++) {
@@ -87,13 +87,13 @@ static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) 
 static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc) {
     spyi_cuda_kernel *kernel = (spyi_cuda_kernel *)spyi_allocate(gpu->base.ctx, sizeof *kernel);
     if (kernel == NULL) return NULL;
-    const spyi_interface *interface = &desc->interface;
+    const spyi_interface *iface = &desc->iface;
     uint32_t i, values = 0, uniforms = 0;
-    kernel->base = spyi_interface_counts(interface);
-    kernel->block_by_address = interface->block_by_address && interface->block_size > 0;
+    kernel->base = spyi_interface_counts(iface);
+    kernel->block_by_address = iface->block_by_address && iface->block_size > 0;
     kernel->param_count = kernel->block_by_address ? 1 : kernel->base.value_count;
-    kernel->shared_bytes = interface->shared_bytes;
-    memcpy(kernel->group, interface->group, sizeof kernel->group);
+    kernel->shared_bytes = iface->shared_bytes;
+    memcpy(kernel->group, iface->group, sizeof kernel->group);
     (void)snprintf(kernel->label, sizeof kernel->label, "%s",
                    desc->label != NULL ? desc->label : desc->entry);
     if (kernel->base.uniform_count > 0) {
@@ -104,8 +104,8 @@ static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_ker
             return NULL;
         }
     }
-    for (i = 0; i < interface->parameter_count; i++) {
-        const spyi_parameter *p = &interface->parameters[i];
+    for (i = 0; i < iface->parameter_count; i++) {
+        const spyi_parameter *p = &iface->parameters[i];
         if (p->kind == SPYI_PARAMETER_VALUES) kernel->params[values++] = p->place.offset;
         if (p->kind == SPYI_PARAMETER_UNIFORM) kernel->places[uniforms++] = p->place;
     }

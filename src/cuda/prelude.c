@@ -161,7 +161,7 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
     const char *begin, *at = spyi_find_kernel(body, desc->entry, &begin);
     if (at == NULL) return false;
     spyi_add_functions(body, begin, out);
-    spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", spyi_interface_threads(&desc->interface),
+    spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", spyi_interface_threads(&desc->iface),
                   name);
     spyi_add_functions(at, at + strlen(at), out);
     return true;

@@ -45,7 +45,7 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     memcpy(&plain, desc, sizeof plain);
     plain.label = plain.entry = NULL;
     plain.code = NULL;
-    plain.interface.parameters = NULL;
+    plain.iface.parameters = NULL;
     b->size = 0;
     b->profile = *profile;
     spyi_build_add(b, profile, sizeof *profile, &head);
@@ -53,13 +53,13 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
     spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->interface.parameters,
-                   desc->interface.parameter_count * sizeof *desc->interface.parameters, &parameters);
+    spyi_build_add(b, desc->iface.parameters,
+                   desc->iface.parameter_count * sizeof *desc->iface.parameters, &parameters);
     b->desc = plain;
     b->desc.label = (const char *)label;
     b->desc.code = code;
     b->desc.entry = (const char *)entry;
-    b->desc.interface.parameters = (const spyi_parameter *)parameters;
+    b->desc.iface.parameters = (const spyi_parameter *)parameters;
 }
 
 static void spyi_build_free(spyi_build *b) {

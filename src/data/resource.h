@@ -47,7 +47,7 @@ static inline spyi_use spyi_use_of(spyi_resource *resource, uint64_t begin, uint
 }
 
 static inline uint32_t spyi_how(bool reads, bool writes) {
-    return (reads ? SPYI_USE_READS : 0u) | (writes ? SPYI_USE_WRITES : 0u);
+    return (reads ? (uint32_t)SPYI_USE_READS : 0u) | (writes ? (uint32_t)SPYI_USE_WRITES : 0u);
 }
 
 // >>textures

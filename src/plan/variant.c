@@ -235,7 +235,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
-        spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.interface);
+        spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.iface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
         status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);

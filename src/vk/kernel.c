@@ -139,12 +139,12 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                                        spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
-    const spyi_interface *interface = &desc->interface;
-    const spyi_kernel_base has = spyi_interface_counts(interface);
+    const spyi_interface *iface = &desc->iface;
+    const spyi_kernel_base has = spyi_interface_counts(iface);
     uint32_t i, kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { 0 };
-    if (!interface->block_by_address && interface->block_size > limits->profile.max_block_bytes) {
+    if (!iface->block_by_address && iface->block_size > limits->profile.max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
-                      interface->block_size, limits->profile.max_block_bytes);
+                      iface->block_size, limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
@@ -156,8 +156,8 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                       limits->profile.max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (i = 0; i < interface->parameter_count; i++)
-        kinds[interface->parameters[i].kind] += interface->parameters[i].count;
+    for (i = 0; i < iface->parameter_count; i++)
+        kinds[iface->parameters[i].kind] += iface->parameters[i].count;
     if (kinds[SPYI_PARAMETER_TEXELS] > have->maxPerStageDescriptorSampledImages ||
         kinds[SPYI_PARAMETER_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
         spyi_text_add(error,
@@ -211,7 +211,7 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
                                 spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
-    const spyi_interface *interface = &desc->interface;
+    const spyi_interface *iface = &desc->iface;
     spyi_vk_kernel *kernel;
     spyi_vk_shape shape;
     VkResult result;
@@ -224,14 +224,14 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    kernel->base = spyi_interface_counts(interface);
-    kernel->block_by_address = interface->block_by_address && interface->block_size > 0;
-    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(interface->block_size, 4);
+    kernel->base = spyi_interface_counts(iface);
+    kernel->block_by_address = iface->block_by_address && iface->block_size > 0;
+    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(iface->block_size, 4);
     SPYI_VK_ZERO(shape);
     shape.push_size = kernel->push_size;
-    for (i = 0; i < interface->parameter_count; i++) {
-        if (interface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
-        shape.parameters[shape.count] = interface->parameters[i];
+    for (i = 0; i < iface->parameter_count; i++) {
+        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
+        shape.parameters[shape.count] = iface->parameters[i];
         SPYI_VK_ZERO(shape.parameters[shape.count].place); // which says nothing here
         shape.count++;
     }

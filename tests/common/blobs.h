@@ -30,7 +30,7 @@ static struct {
 
 static void blobs_key(const spyi_profile *profile, const spyi_kernel_desc *desc, uint64_t key[2]) {
     for (int i = 0; i < 2; i++) {
-        const spyi_interface *in = &desc->interface;
+        const spyi_interface *in = &desc->iface;
         uint64_t sizes[] = { in->group[0], in->group[1], in->group[2], desc->prelude_size, in->block_size, in->block_by_address, in->parameter_count };
         uint64_t h = spyi_hash(desc->code, desc->code_size, i ? 0x9e3779b97f4a7c15u : 1);
         h = spyi_hash(profile, sizeof *profile, h);

@@ -115,7 +115,7 @@ static void check_unsized(const spyi_kernel_desc *desc, const char *text, spyi_t
         snprintf(used, sizeof used, "globalParams_0->%s", name);
         if (!strstr(end, used)) continue;
         spyi_text_add(out, "static_assert(0");
-        const spyi_interface *in = &desc->interface;
+        const spyi_interface *in = &desc->iface;
         const spyi_parameter *uniforms = in->parameters; // of a CUDA kernel they come first
         for (uint32_t i = 0; i < in->parameter_count && uniforms[i].kind == SPYI_PARAMETER_UNIFORM; i++) {
             uint32_t holder = uniforms[i].place.holder;
@@ -132,8 +132,8 @@ static char *with_check(const spyi_kernel_desc *desc) {
     spyi_text code = { NULL, 0, 0 };
     spyi_text_add_n(&code, text, strlen(text));
     spyi_text_add(&code, "\n");
-    if (block && desc->interface.block_size) // the library's is of whole words
-        spyi_text_add(&code, "static_assert((sizeof(SpyiBlock_0) + 3) / 4 * 4 == %u, \"the block's size\");\n", (unsigned)desc->interface.block_size);
+    if (block && desc->iface.block_size) // the library's is of whole words
+        spyi_text_add(&code, "static_assert((sizeof(SpyiBlock_0) + 3) / 4 * 4 == %u, \"the block's size\");\n", (unsigned)desc->iface.block_size);
     check_unsized(desc, text + desc->prelude_size, &code);
     return code.data;
 }

@@ -44,8 +44,8 @@ static spy_status compile(const spy_backend *backend, const char *label, uint32_
     profile.float_mode = float_mode;
     desc.label = label;
     desc.entry = "k";
-    desc.interface.group[0] = 64;
-    desc.interface.group[1] = desc.interface.group[2] = 1;
+    desc.iface.group[0] = 64;
+    desc.iface.group[1] = desc.iface.group[2] = 1;
     desc.code = text;
     desc.code_size = sizeof text;
     desc.prelude_size = (size_t)(strstr(text, "extern") - text);

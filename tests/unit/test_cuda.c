@@ -145,8 +145,8 @@ static spy_status compile(int arch, const char *prelude, const char *body, spyi_
     spyi_text_add(&text, "%s%s", prelude, body);
     desc.label = "a-test";
     desc.entry = "k";
-    desc.interface.group[0] = 256;
-    desc.interface.group[1] = desc.interface.group[2] = 1;
+    desc.iface.group[0] = 256;
+    desc.iface.group[1] = desc.iface.group[2] = 1;
     desc.code = spyi_text_str(&text);
     desc.code_size = text.size + 1;
     desc.prelude_size = strlen(prelude);
@@ -267,8 +267,8 @@ static spyi_kernel_desc program_desc(const void *code, size_t size) {
     memset(&desc, 0, sizeof desc);
     desc.label = "a-test";
     desc.entry = "k";
-    desc.interface.group[0] = 64;
-    desc.interface.group[1] = desc.interface.group[2] = 1;
+    desc.iface.group[0] = 64;
+    desc.iface.group[1] = desc.iface.group[2] = 1;
     desc.code = code;
     desc.code_size = size;
     return desc;
@@ -318,11 +318,11 @@ static void test_program(void **state) {
     // What no device of the profile could run.
     spyi_kernel_desc desc = program_desc(program, sizeof program);
     spyi_profile profile = program_profile(90);
-    desc.interface.block_size = 5000;
+    desc.iface.block_size = 5000;
     assert_int_equal(spy_cuda_backend()->compile(NULL, NULL, &profile, &desc, &blob, &error), SPY_ERROR_UNSUPPORTED);
     has(spyi_text_str(&error), "5000 bytes of parameters exceed the device's 4096");
     spyi_text_clear(&error);
-    desc.interface.block_size = 0;
+    desc.iface.block_size = 0;
     assert_int_equal(spy_cuda_backend()->compile(NULL, "/nowhere/libnvrtc.so.13", &profile, &desc, &blob, &error), SPY_ERROR_NO_COMPILER);
     has(spyi_text_str(&error), "/nowhere/libnvrtc.so.13");
     spyi_text_clear(&error);
@@ -450,13 +450,13 @@ static seen last;
 static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
     (void)user, (void)error;
     memset(&last, 0, sizeof last);
-    last.block_size = desc->interface.block_size;
-    for (uint32_t i = 0; i < desc->interface.parameter_count; i++) {
-        const spyi_parameter *p = &desc->interface.parameters[i];
+    last.block_size = desc->iface.block_size;
+    for (uint32_t i = 0; i < desc->iface.parameter_count; i++) {
+        const spyi_parameter *p = &desc->iface.parameters[i];
         if (p->kind == SPYI_PARAMETER_VALUES && last.param_count++ < 8) last.params[last.param_count - 1] = p->place.offset;
         if (p->kind == SPYI_PARAMETER_UNIFORM && last.uniform_count++ < 8) last.places[last.uniform_count - 1] = p->place;
     }
-    memcpy(last.group, desc->interface.group, sizeof last.group);
+    memcpy(last.group, desc->iface.group, sizeof last.group);
     snprintf(last.text, sizeof last.text, "%s", (const char *)desc->code + desc->prelude_size);
     return SPY_OK;
 }

@@ -250,11 +250,11 @@ static void test_slots(void **state) {
         assert_int_equal(op->binding_count, n + 8);
         if (prefers) bound_to(&op->bindings[0], x), bound_to(&op->bindings[1], y);
         bound_to(&op->bindings[n], bins);
-        const spyi_parameter *parameter = spyi_interface_find(op->interface, n);
+        const spyi_parameter *parameter = spyi_interface_find(op->iface, n);
         assert_int_equal(parameter->kind, SPYI_PARAMETER_RW_TEXELS);
         assert_int_equal(parameter->scalar, SPY_UINT32);
         for (uint32_t b = n + 1; b < op->binding_count; b++) {
-            const spyi_parameter *slot = spyi_interface_find(op->interface, b);
+            const spyi_parameter *slot = spyi_interface_find(op->iface, b);
             const spyi_binding *bound = &op->bindings[b];
             if (slot->kind == SPYI_PARAMETER_TEXELS || slot->kind == SPYI_PARAMETER_RW_TEXELS) {
                 bool writes = slot->kind == SPYI_PARAMETER_RW_TEXELS;
@@ -267,7 +267,7 @@ static void test_slots(void **state) {
             assert_true(slot->count == 3 || slot->count == 2);
             for (uint32_t i = 0; i < slot->count; i++) {
                 bound_to(&bound[i], w[i + (slot->count == 2 ? 3 : 0)]);
-                assert_ptr_equal(spyi_interface_find(op->interface, b + i), slot);
+                assert_ptr_equal(spyi_interface_find(op->iface, b + i), slot);
             }
             b += slot->count - 1u;
         }

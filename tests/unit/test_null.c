@@ -57,7 +57,7 @@ static spyi_kernel_desc test_kernel_desc(uint32_t block_size, uint32_t bindings)
     d.code = "code";
     d.code_size = 4;
     d.entry = "main";
-    d.interface.block_size = block_size;
+    d.iface.block_size = block_size;
     work_group(&d, 64);
     work_interface(&d, parameters, bindings, 0);
     return d;
@@ -406,7 +406,7 @@ static void test_kernel_rules(void **state) {
     test_open(&t, test_defaults());
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_ERROR_INTERNAL);
     assert_null(k);
-    d.interface.block_by_address = true;
+    d.iface.block_by_address = true;
     assert_int_equal(t.b->load(t.gpu, &d, &k, &t.error), SPY_OK);
     assert_int_equal(test_dispatch(&t, k, NULL, NULL, 1, false), SPY_ERROR_INTERNAL);
     assert_int_equal(test_dispatch(&t, k, block, NULL, 0, false), SPY_ERROR_INTERNAL);

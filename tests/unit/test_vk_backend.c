@@ -122,7 +122,7 @@ static spyi_kernel_desc test_kernel_desc(const char *entry, const uint32_t *code
     desc.code_size = size;
     desc.entry = entry;
     work_group(&desc, 64);
-    desc.interface.block_size = block_size;
+    desc.iface.block_size = block_size;
     return desc;
 }
 
@@ -279,7 +279,7 @@ static void test_block_by_address(void **state) {
     int i, k;
     (void)state;
     test_open(&t);
-    desc.interface.block_by_address = true;
+    desc.iface.block_by_address = true;
     kernel = test_kernel(&t, desc);
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, WIDTH * 4);
     b = test_chunk(&t, SPYI_MEMORY_DEVICE, COUNT * WIDTH * 4);
@@ -780,7 +780,7 @@ static void test_bad_code(void **state) {
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "the kernel needs AtomicFloat16AddEXT, which the device '");
     desc = test_kernel_desc("scale", vk_kernel_scale, sizeof vk_kernel_scale, 1 << 20);
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "bytes of parameters exceed");
-    desc.interface.block_size = 24;
+    desc.iface.block_size = 24;
     static spyi_parameter parameters[1000];
     work_interface(&desc, parameters, 1000, 0);
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 buffers");

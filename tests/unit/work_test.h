@@ -57,13 +57,13 @@ static inline void work_interface(spyi_kernel_desc *desc, spyi_parameter *parame
         parameters[i].number = i;
         parameters[i].count = 1;
     }
-    desc->interface.parameters = parameters;
-    desc->interface.parameter_count = buffers + uniforms;
+    desc->iface.parameters = parameters;
+    desc->iface.parameter_count = buffers + uniforms;
 }
 
 static inline void work_group(spyi_kernel_desc *desc, uint32_t threads) {
-    desc->interface.group[0] = threads;
-    desc->interface.group[1] = desc->interface.group[2] = 1;
+    desc->iface.group[0] = threads;
+    desc->iface.group[1] = desc->iface.group[2] = 1;
 }
 
 #endif // TESTS_WORK_TEST_H

@@ -17,7 +17,7 @@ typedef struct spyi_null_chunk {
 typedef struct spyi_null_kernel {
     spyi_kernel_base base; // first
     char *label;
-    spyi_interface interface;
+    spyi_interface iface;
     spyi_parameter *parameters; // the interface's
     spyi_atomic pending;        // recorded dispatches that are not done
 } spyi_null_kernel;

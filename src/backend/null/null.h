@@ -73,7 +73,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    const spyi_interface *interface; // what they are; valid as long as the kernel
+    const spyi_interface *iface; // what they are; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from

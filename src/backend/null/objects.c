@@ -123,12 +123,12 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 // >>kernels
 
 // Numbers without gaps, within the limits.
-static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *interface,
+static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface,
                                              spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
     uint32_t next = 0;
-    for (uint32_t i = 0; i < interface->parameter_count; i++) {
-        const spyi_parameter *p = &interface->parameters[i];
+    for (uint32_t i = 0; i < iface->parameter_count; i++) {
+        const spyi_parameter *p = &iface->parameters[i];
         uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
         bool texels = spyi_takes_bindings(p) && p->kind != SPYI_PARAMETER_BUFFER;
         if (p->kind == SPYI_PARAMETER_VALUES) continue;
@@ -141,11 +141,11 @@ static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interf
     return SPY_OK;
 }
 
-static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *interface,
+static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *iface,
                                             spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
-    const spyi_kernel_base has = spyi_interface_counts(interface);
-    const uint32_t threads = spyi_interface_threads(interface);
+    const spyi_kernel_base has = spyi_interface_counts(iface);
+    const uint32_t threads = spyi_interface_threads(iface);
     if (threads == 0 || threads > limits->info.max_group_size)
         return spyi_null_broken(n, error, "load: %u threads are not a group of 1 to %u", threads,
                                 limits->info.max_group_size);
@@ -155,25 +155,25 @@ static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interfa
                                 "load: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
                                 has.binding_count + has.uniform_count, limits->profile.max_bindings,
                                 has.uniform_count, limits->profile.max_uniforms);
-    if (has.block_size > limits->profile.max_block_bytes && !interface->block_by_address)
+    if (has.block_size > limits->profile.max_block_bytes && !iface->block_by_address)
         return spyi_null_broken(n, error, "load: a block of %u bytes exceeds the limit of %u", has.block_size,
                                 limits->profile.max_block_bytes);
-    if (interface->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
+    if (iface->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
         return spyi_null_broken(n, error, "load: the device has no addresses for a block");
-    return spyi_null_check_parameters(n, interface, error);
+    return spyi_null_check_parameters(n, iface, error);
 }
 
 SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);
-    const spyi_interface *interface = &desc->interface;
+    const spyi_interface *iface = &desc->iface;
     spyi_null_kernel *k;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
     if (!desc->code || desc->code_size == 0 || !desc->entry)
         return spyi_null_broken(n, error, "load: there is no code or no entry");
-    status = spyi_null_check_interface(n, interface, error);
+    status = spyi_null_check_interface(n, iface, error);
     if (status != SPY_OK) return status;
     if (n->on_kernel) {
         status = n->on_kernel(desc, n->on_kernel_data, error);
@@ -182,7 +182,7 @@ SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, s
     k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (k)
-        k->parameters = (spyi_parameter *)spyi_calloc(interface->parameter_count + 1, sizeof *k->parameters);
+        k->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *k->parameters);
     if (!k || !k->label || !k->parameters) {
         if (k) free(k->label);
         if (k) free(k->parameters);
@@ -190,11 +190,11 @@ SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, s
         spyi_text_add(error, "no host memory for a kernel");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    k->base = spyi_interface_counts(interface);
-    k->interface = *interface;
-    k->interface.parameters = k->parameters;
-    if (interface->parameter_count)
-        memcpy(k->parameters, interface->parameters, interface->parameter_count * sizeof *k->parameters);
+    k->base = spyi_interface_counts(iface);
+    k->iface = *iface;
+    k->iface.parameters = k->parameters;
+    if (iface->parameter_count)
+        memcpy(k->parameters, iface->parameters, iface->parameter_count * sizeof *k->parameters);
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);

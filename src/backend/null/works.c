@@ -52,7 +52,7 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *wo
     }
     for (i = 0; i < k->base.binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
-        const spyi_parameter *s = spyi_interface_find(&k->interface, i);
+        const spyi_parameter *s = spyi_interface_find(&k->iface, i);
         bool texels = s->kind != SPYI_PARAMETER_BUFFER;
         uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
         if (b->kind != SPYI_BINDING_BUFFER)
@@ -76,15 +76,15 @@ static void spyi_null_describe_dispatch(spyi_null_gpu *n, spyi_null_op *op, cons
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
     (void)work;
     op->kernel = k;
-    op->group_size = spyi_interface_threads(&k->interface);
+    op->group_size = spyi_interface_threads(&k->iface);
     if (d->indirect) spyi_null_set_from(n, op, d->indirect, d->indirect_offset, sizeof op->groups);
     else memcpy(op->groups, d->groups, sizeof op->groups);
-    op->block_by_address = k->interface.block_by_address;
+    op->block_by_address = k->iface.block_by_address;
     op->block_size = k->base.block_size;
     op->block = d->block;
     op->binding_count = k->base.binding_count;
     op->bindings = d->bindings;
-    op->interface = &k->interface;
+    op->iface = &k->iface;
     op->uniform_count = k->base.uniform_count;
     op->uniforms = d->uniforms;
     memcpy(extra, k->label, strlen(k->label) + 1); // the kernel may go before its work is looked at
