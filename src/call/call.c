@@ -32,8 +32,10 @@ static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, cons
     spy_status status = spyi_variants_make(plan, values, error);
     if (status == SPY_OK) status = spyi_sink_check(sink, function->object.device, error);
     if (status == SPY_OK) status = sink->table->begin_call(sink, error);
-    if (status == SPY_OK) status = spyi_run(plan, values, sink, false, NULL, error);
+    if (status != SPY_OK) return status;
+    status = spyi_run(plan, values, sink, false, NULL, error);
     if (status == SPY_OK) sink->table->end_call(sink, plan);
+    else sink->table->drop_call(sink);
     return status;
 }
 
@@ -61,6 +63,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
+    if (sink && plan) plan->references++; // the cache may drop it while the call compiles outside
     if (SPYI_LIKELY(status == SPY_OK)) {
         if (sink) status = spyi_call_record(function, plan, values, sink, &error);
         else if (threads || timed ||
@@ -71,6 +74,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
             spyi_bound_text(&plan->bound, values, &error);
         }
     }
+    if (sink && plan) spyi_plan_release(function->object.device, plan);
     if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
     return status;
 }

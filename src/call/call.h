@@ -17,6 +17,7 @@ typedef struct spyi_sink_table {
                               const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
+    void (*drop_call)(spyi_sink *sink); // takes back what has been recorded of a call that has failed
 } spyi_sink_table;
 
 // The beginning of a command list.

@@ -140,8 +140,22 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
     plan->references++;
 }
 
+// A call of several dispatches may fail after the first of them: half a call would run at each submission.
+static void spyi_list_drop_call(spyi_sink *sink) {
+    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
+    spy_device *device = list->sink.object.device;
+    size_t first_op = list->calls[list->call_count].first_op;
+    while (list->op_count > first_op) {
+        const spyi_list_op *op = &list->ops[--list->op_count];
+        while (list->use_count > op->first_use)
+            spyi_resource_release(device, list->uses[--list->use_count].resource);
+        spyi_plan_release(device, op->plan);
+        list->dispatch_count--;
+    }
+}
+
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
     static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
-                                           spyi_list_end_call };
+                                           spyi_list_end_call, spyi_list_drop_call };
     return &table;
 }

@@ -3,6 +3,7 @@
 #include "spy_test.h"
 #include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
+#include "api/gradient.h"
 #include "backend/null/null.h"
 #include "list/list.h"
 #endif
@@ -45,7 +46,8 @@ static const char source[] = "float f(float x) { return x + 1; }\n"
                              "float mat(float4x4 m, float4x4 n, float x) { return m[0][0] + n[0][0] + x; }\n"
                              "float between(float3 v, float b, float x) { return v.x * b + x; }\n"
                              "void poke(uint* p, uint x) { p[0] = x; }\n"
-                             "struct Odd { float a; uint8_t b; }\n";
+                             "struct Odd { float a; uint8_t b; }\n"
+                             "[Differentiable] float poly(float a, float b) { return a * b + a; }\n";
 
 typedef struct bench {
     spy_device *device;
@@ -861,6 +863,57 @@ static void test_host_memory(void **state) {
     assert_true(all && limit > 10);
 }
 
+// A backward call of several dispatches is recorded whole, or not at all: the list is as it was before.
+static void test_half_a_call(void **state) {
+    (void)state;
+    bool all = false;
+    for (size_t limit = 0; !all && limit < 20; limit++) {
+        ration r = { limit, 0, false };
+        bench t;
+        spyi_null_desc nd = defaults();
+        spy_device_desc d;
+        memset(&d, 0, sizeof d);
+        d.allocator.allocate = ration_allocate;
+        d.allocator.reallocate = ration_reallocate;
+        d.allocator.free = ration_free;
+        d.allocator.user_data = &r;
+        open_with(&t, &nd, &d);
+        spy_tensor *x[3];
+        for (int i = 0; i < 3; i++) {
+            spy_tensor_desc td;
+            memset(&td, 0, sizeof td);
+            td.shape = i < 2 ? SPY_SHAPE(i ? 5 : 1, i ? 1 : 4096) : SPY_SHAPE(5, 4096);
+            td.with_grad = true;
+            x[i] = spy_create_tensor(t.device, &td);
+            assert_non_null(x[i]);
+        }
+        spy_args args = SPY_ARGS(spy_arg_tensor("a", x[0]), spy_arg_tensor("b", x[1]), spy_arg_tensor("_result", x[2]));
+        good(&t, spy_call_backward(fn(&t, "poly"), args));
+        size_t dispatches = op_count(&t);
+        for (size_t i = 0; i < op_count(&t); i++) dispatches -= op_at(&t, i)->kind != SPYI_NULL_DISPATCH;
+        assert_true(dispatches > 1);
+        spy_command_list *list = list_of(&t);
+        for (size_t i = 0; i + 1 < 16; i++) good(&t, spy_list_fill(list, x[0], 1)); // one more fits the array
+        spy_call_options o;
+        memset(&o, 0, sizeof o);
+        o.mode = SPY_CALL_BACKWARD;
+        o.append_to = list;
+        r.on = true;
+        spy_status s = spy_call_with(fn(&t, "poly"), args, &o);
+        r.on = false;
+        all = s == SPY_OK;
+        if (!all) assert_int_equal(spy_take_error(t.device).code, SPY_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(spy_get_list_info(list).op_count, 15 + (all ? dispatches : 0));
+        assert_int_equal(spy_get_list_info(list).call_count, all);
+        good(&t, spy_list_finish(list));
+        good(&t, spy_list_submit(list));
+        spy_release_command_list(list);
+        close_bench(&t);
+        assert_int_equal(r.live, 0);
+    }
+    assert_true(all);
+}
+
 // >>indirect dispatch: group counts from memory, with barriers that cover their reading
 
 static void test_indirect(void **state) {
@@ -1000,7 +1053,8 @@ int main(void) {
         cmocka_unit_test(test_like_direct_calls), cmocka_unit_test(test_barriers), cmocka_unit_test(test_transfers),
         cmocka_unit_test(test_no_allocations),    cmocka_unit_test(test_lifetimes), cmocka_unit_test(test_labels),
         cmocka_unit_test(test_timestamps),        cmocka_unit_test(test_callback), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_failures),          cmocka_unit_test(test_host_memory), cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_failures),          cmocka_unit_test(test_host_memory),
+        cmocka_unit_test(test_half_a_call), cmocka_unit_test(test_indirect),
         cmocka_unit_test(test_append_to),         cmocka_unit_test(test_untracked), cmocka_unit_test(test_set), cmocka_unit_test(test_set_one_for_all),
     };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);

@@ -549,7 +549,7 @@ static spy_status world_kernel(const spyi_kernel_desc *desc, void *user, spyi_te
     return SPY_OK;
 }
 
-static void world_open(world *w) {
+static void world_open_with(world *w, uint32_t max_plans) {
     spyi_null_desc null_desc = data_defaults();
     spy_device_desc desc;
     memset(w, 0, sizeof *w);
@@ -565,6 +565,7 @@ static void world_open(world *w) {
     null_desc.on_kernel_data = w;
     desc.backend = spyi_null_backend();
     desc.backend_desc = &null_desc;
+    desc.max_plans = max_plans;
     desc.files.open = world_open_file;
     desc.files.stamp = world_stamp;
     desc.progress.func = world_step;
@@ -572,6 +573,10 @@ static void world_open(world *w) {
     desc.files.user_data = desc.progress.user_data = desc.blocking.user_data = w;
     w->device = spy_create_device(&desc);
     assert_non_null(w->device);
+}
+
+static void world_open(world *w) {
+    world_open_with(w, 0);
 }
 
 static void world_close(world *w) {
@@ -628,6 +633,7 @@ typedef struct job {
     spy_module *module;
     spy_function *f;
     spy_tensor *x, *y;
+    spy_command_list *list;
     spy_status status;
 } job;
 
@@ -722,6 +728,88 @@ static void test_loader(void **state) {
     gate_set(&w.kernels, false);
     WORKS(spy_wait(w.device));
     assert_int_equal(spy_take_error(w.device).code, SPY_OK);
+    world_close(&w);
+}
+
+// A call that leaves the device to compile finds its launch used by another one when it comes back. What that one left to be
+// repeated is not of the launch's shapes any more.
+static void test_launch_taken(void **state) {
+    static world w;
+    (void)state;
+    pthread_t thread;
+    world_open(&w);
+    spy_module *m = world_load(&w, "m.slang");
+    spy_function *f = spy_find_function(m, "f");
+    const int64_t large = 1 << 20;
+    spy_tensor *x = world_tensor(&w, large), *y = world_tensor(&w, large);
+    spy_tensor *a = world_tensor(&w, 60), *b = world_tensor(&w, 60), *c = world_tensor(&w, 70), *d = world_tensor(&w, 70);
+    WORKS(spy_call(f, SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", b))));
+    const void *narrow = last_kernel(&w);
+    job call;
+    memset(&call, 0, sizeof call);
+    call.w = &w;
+    call.f = f;
+    call.x = call.y = x; // in place: nothing to be repeated
+    gate_set(&w.kernels, true);
+    pthread_create(&thread, NULL, call_slowly, &call);
+    gate_wait(&w.kernels);
+    WORKS(spy_call(f, SPY_ARGS(spy_arg_tensor("x", c), spy_arg_tensor("_result", d))));
+    assert_ptr_equal(last_kernel(&w), narrow);
+    gate_set(&w.kernels, false);
+    pthread_join(thread, NULL);
+    WORKS(call.status);
+    const void *wide = last_kernel(&w);
+    assert_ptr_not_equal(wide, narrow);
+    WORKS(spy_call(f, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y))));
+    assert_ptr_equal(last_kernel(&w), wide);
+    spy_tensor *all[] = { x, y, a, b, c, d };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) spy_release_tensor(all[i]);
+    world_close(&w);
+}
+
+// A plan that leaves the cache while a call that is to be recorded compiles for it: the list's from then on.
+static void *record_slowly(void *user) {
+    job *j = (job *)user;
+    j->status = spy_list_call(j->list, j->f, SPY_ARGS(spy_arg_tensor("x", j->x), spy_arg_tensor("_result", j->y)));
+    return NULL;
+}
+
+static void test_recorded_plan(void **state) {
+    static world w;
+    (void)state;
+    pthread_t thread;
+    world_open_with(&w, 2);
+    spy_module *m = world_load(&w, "m.slang");
+    spy_module *other = world_source(&w, "float h(float x) { return x; }\nfloat k(float x) { return -x; }\n");
+    spy_function *h = spy_find_function(other, "h"), *k = spy_find_function(other, "k");
+    spy_tensor *x = world_tensor(&w, 60), *y = world_tensor(&w, 60), *none = world_tensor(&w, 0);
+    spy_args nothing = SPY_ARGS(spy_arg_tensor("x", none), spy_arg_tensor("_result", none)); // a plan without a kernel
+    job call;
+    memset(&call, 0, sizeof call);
+    call.w = &w;
+    call.f = spy_find_function(m, "f");
+    call.x = x;
+    call.y = y;
+    call.list = spy_create_command_list(w.device, NULL);
+    gate_set(&w.kernels, true);
+    pthread_create(&thread, NULL, record_slowly, &call);
+    gate_wait(&w.kernels);
+    WORKS(spy_call(h, nothing));
+    WORKS(spy_call(k, nothing)); // f's plan leaves the cache
+    gate_set(&w.kernels, false);
+    pthread_join(thread, NULL);
+    WORKS(call.status);
+    WORKS(spy_wait(w.device));
+    WORKS(spy_call(h, SPY_ARGS(spy_arg_f32("x", 1), spy_arg_tensor("_result", none)))); // frees plans that nobody holds
+    assert_int_equal(spyi_null_get_counts(w.device->gpu).kernels, 1);
+    WORKS(spy_list_finish(call.list));
+    WORKS(spy_list_submit(call.list));
+    spy_release_command_list(call.list);
+    WORKS(spy_wait(w.device));
+    WORKS(spy_call(k, SPY_ARGS(spy_arg_f32("x", 1), spy_arg_tensor("_result", none))));
+    assert_int_equal(spyi_null_get_counts(w.device->gpu).kernels, 0);
+    spy_tensor *all[] = { x, y, none };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) spy_release_tensor(all[i]);
     world_close(&w);
 }
 
@@ -965,6 +1053,8 @@ int main(void) {
         cmocka_unit_test(test_dump_directory),
         cmocka_unit_test(test_copied_tensor),
         cmocka_unit_test(test_loader),
+        cmocka_unit_test(test_launch_taken),
+        cmocka_unit_test(test_recorded_plan),
         cmocka_unit_test(test_reload_in_background),
 #if !defined(__SANITIZE_THREAD__)
         cmocka_unit_test(test_fork),
