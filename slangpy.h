@@ -34564,6 +34564,7 @@ typedef struct spyi_sink_table {
                               const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
+    void (*drop_call)(spyi_sink *sink); // takes back what has been recorded of a call that has failed
 } spyi_sink_table;
 
 // The beginning of a command list.
@@ -37432,8 +37433,10 @@ static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, cons
     spy_status status = spyi_variants_make(plan, values, error);
     if (status == SPY_OK) status = spyi_sink_check(sink, function->object.device, error);
     if (status == SPY_OK) status = sink->table->begin_call(sink, error);
-    if (status == SPY_OK) status = spyi_run(plan, values, sink, false, NULL, error);
+    if (status != SPY_OK) return status;
+    status = spyi_run(plan, values, sink, false, NULL, error);
     if (status == SPY_OK) sink->table->end_call(sink, plan);
+    else sink->table->drop_call(sink);
     return status;
 }
 
@@ -37461,6 +37464,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
+    if (sink && plan) plan->references++; // the cache may drop it while the call compiles outside
     if (SPYI_LIKELY(status == SPY_OK)) {
         if (sink) status = spyi_call_record(function, plan, values, sink, &error);
         else if (threads || timed ||
@@ -37471,6 +37475,7 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
             spyi_bound_text(&plan->bound, values, &error);
         }
     }
+    if (sink && plan) spyi_plan_release(function->object.device, plan);
     if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
     return status;
 }
@@ -38078,9 +38083,23 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
     plan->references++;
 }
 
+// A call of several dispatches may fail after the first of them: half a call would run at each submission.
+static void spyi_list_drop_call(spyi_sink *sink) {
+    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
+    spy_device *device = list->sink.object.device;
+    size_t first_op = list->calls[list->call_count].first_op;
+    while (list->op_count > first_op) {
+        const spyi_list_op *op = &list->ops[--list->op_count];
+        while (list->use_count > op->first_use)
+            spyi_resource_release(device, list->uses[--list->use_count].resource);
+        spyi_plan_release(device, op->plan);
+        list->dispatch_count--;
+    }
+}
+
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
     static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
-                                           spyi_list_end_call };
+                                           spyi_list_end_call, spyi_list_drop_call };
     return &table;
 }
 
