@@ -7,9 +7,9 @@ typedef struct calls {
     spy_function *add, *add8, *advance;
     spy_tensor *in[8], *out[OUTPUTS];
     spy_tensor
-        *slices[2][OUTPUTS];   // with in[0]'s numbers, of a long tensor: aligned alike, and at odd places
-    spy_tensor *large[2];      // of another layer
-    spy_tensor *ring[OUTPUTS]; // the newest of issue_new, of ring_shape
+        *slices[2][OUTPUTS]; // with in[0]'s numbers, of a long tensor: aligned alike, and at odd places
+    spy_tensor *large, *large_out[OUTPUTS]; // of another layer
+    spy_tensor *ring[OUTPUTS];              // the newest of issue_new, of ring_shape
     spy_shape ring_shape;
     spy_prepared *prepared;
     spy_command_list *list;
@@ -71,9 +71,11 @@ static void issue_odd_slices(calls *c, size_t count) {
 }
 // Two layers of one function, in turns.
 static void issue_in_turns(calls *c, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        c->failures += (i % 2 ? spy_call(c->add, ARGS_OF(c->large[0], c->large[0], c->large[1]))
-                              : spy_call(c->add, ARGS_OF(c->in[0], c->in[1], c->out[0]))) != SPY_OK;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t t = i / 2 % OUTPUTS;
+        c->failures += (i % 2 ? spy_call(c->add, ARGS_OF(c->large, c->large, c->large_out[t]))
+                              : spy_call(c->add, ARGS_OF(c->in[0], c->in[1], c->out[t]))) != SPY_OK;
+    }
 }
 static void issue_group(calls *c, size_t count) {
     spy_call_options options;
@@ -414,7 +416,7 @@ static const call_work call_works[] = {
     { "issue8", NULL, issue_eight, raw_issue_rotating, 8, OUTPUTS },
     { "slices_issue", NULL, issue_slices, raw_issue_rotating, 2, OUTPUTS },
     { "odd_slices_issue", NULL, issue_odd_slices, raw_issue_rotating, 2, OUTPUTS },
-    { "in_turns_issue", NULL, issue_in_turns, raw_issue_same, 2, 1 },
+    { "in_turns_issue", NULL, issue_in_turns, raw_issue_rotating, 2, OUTPUTS },
     { "group_issue", NULL, issue_group, raw_issue_rotating, 2, OUTPUTS },
 };
 
@@ -439,7 +441,9 @@ static void measure_all_calls(world *w) {
     for (size_t t = 0; t < OUTPUTS; ++t) c.out[t] = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(FLOATS), NULL);
     make_slices(&c, c.slices[0], FLOATS);
     make_slices(&c, c.slices[1], FLOATS + 1);
-    for (size_t t = 0; t < 2; ++t) c.large[t] = make_floats(w, SPY_SHAPE(4 * FLOATS), 4 * FLOATS, 20 + t);
+    c.large = make_floats(w, SPY_SHAPE(4 * FLOATS), 4 * FLOATS, 20);
+    for (size_t t = 0; t < OUTPUTS; ++t)
+        c.large_out[t] = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(4 * FLOATS), NULL);
     c.prepared = spy_prepare(c.add, ARGS_OF(c.in[0], c.in[1], c.out[0]), NULL);
     if (good(w, "issue")) {
         for (size_t i = 0; i < sizeof call_works / sizeof *call_works; ++i) measure_calls(&c, &call_works[i]);
@@ -450,8 +454,9 @@ static void measure_all_calls(world *w) {
     }
     spy_release_prepared(c.prepared);
     for (size_t t = 0; t < 8; ++t) spy_release_tensor(c.in[t]);
-    for (size_t t = 0; t < 2; ++t) spy_release_tensor(c.large[t]);
+    spy_release_tensor(c.large);
     for (size_t t = 0; t < OUTPUTS; ++t) {
+        spy_release_tensor(c.large_out[t]);
         spy_release_tensor(c.slices[0][t]);
         spy_release_tensor(c.slices[1][t]);
         spy_release_tensor(c.out[t]);
