@@ -157,6 +157,10 @@ static spy_status queue_kernel(spyi_context *ctx, const char *compiler, const sp
         k->desc.code = k->code;
         k->desc.label = k->label;
         k->desc.entry = k->entry;
+        size_t size = desc->iface.parameter_count * sizeof *desc->iface.parameters;
+        spyi_parameter *parameters = (spyi_parameter *)calloc(1, size + 1); // the caller's are gone when it is compiled
+        if (size) memcpy(parameters, desc->iface.parameters, size);
+        k->desc.iface.parameters = parameters;
         kernels[kernel_count++] = k;
     }
     spyi_mutex_unlock(&lock);
