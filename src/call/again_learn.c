@@ -89,12 +89,18 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// The plan's options are those of all calls that repeat it.
+// The plan's options are those of all calls that repeat it. Lists without entries are written as most callers do, who are
+// compared with them byte by byte: those that a prepared call has copied begin somewhere.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
-    plan->repeated_options = (spy_call_options *)spyi_malloc(sizeof *options);
-    if (plan->repeated_options) *plan->repeated_options = *options;
-    return plan->repeated_options != NULL;
+    spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
+    if (!kept) return false;
+    memcpy(kept, options, sizeof *kept);
+    kept->constants.items = kept->globals.items = NULL;
+    kept->conformances = NULL;
+    kept->write_user_data = NULL;
+    plan->repeated_options = kept;
+    return true;
 }
 
 // In one block of memory; NULL: out of it, or the call cannot be repeated in this way.

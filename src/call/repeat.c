@@ -66,18 +66,13 @@ static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values
                                                                           : NULL;
 }
 
-// Whether two tensors may share memory.
-static bool spyi_bytes_meet(const spy_tensor *a, const spy_tensor *b) {
-    return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
-}
-
 SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spy_tensor *other = spyi_leaf_tensor(b, values, j);
-            if (j != i && other && spyi_bytes_meet(out, other)) return false;
+            if (j != i && other && spyi_tensors_may_meet(out, other)) return false;
         }
     }
     return true;

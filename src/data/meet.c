@@ -45,8 +45,7 @@ static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
 // All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
 // though their ranges do.
 SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
-    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
-        return false;
+    if (!spyi_tensors_may_meet(a, b)) return false;
     int64_t run_a, run_b;
     uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
     uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),

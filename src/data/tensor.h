@@ -69,6 +69,10 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
 SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
 // Whether an element of one can touch an element of the other.
 SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+// ... by their first and last bytes alone: true of the columns of one matrix, too.
+static inline bool spyi_tensors_may_meet(const spy_tensor *a, const spy_tensor *b) {
+    return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
+}
 
 // >>transfer.c
 // Elements first .. first + count in row-major order, to or from packed host memory in C's layout.

@@ -111,8 +111,7 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_shape_text(&from->shape, error);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (to->storage == from->storage && to->begin_bytes < from->end_bytes &&
-        from->begin_bytes < to->end_bytes) {
+    if (spyi_tensors_may_meet(to, from)) {
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }

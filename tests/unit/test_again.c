@@ -459,6 +459,36 @@ static bool is_short(side *s, spy_tensor *x, spy_tensor *result) {
     return taken;
 }
 
+// A prepared call and calls with the same options share a plan. What the prepared one learnt serves the others: its copy of
+// the options has lists of its own, which say nothing.
+static void test_prepared_options(void **state) {
+    (void)state;
+    side *s = &sides[0];
+    open_side(s);
+    spy_function *f = spy_find_function(s->module, "add");
+    s->tensors[0] = make(s, SPY_FLOAT32, SPY_SHAPE(64));
+    s->tensors[1] = make(s, SPY_FLOAT32, SPY_SHAPE(64));
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", s->tensors[0]), spy_arg_f32("y", 1), spy_arg_tensor("_result", s->tensors[1]));
+    spy_call_options options;
+    spy_prepare_desc desc;
+    memset(&options, 0, sizeof options);
+    memset(&desc, 0, sizeof desc);
+    options.thread_group_size[0] = 64;
+    desc.options = &options;
+    spy_prepared *p = spy_prepare(f, args, &desc);
+    assert_non_null(p);
+    for (int n = 0; n < 3; n++) assert_int_equal(spy_call_prepared(p, args), SPY_OK);
+    for (int gone = 0; gone < 2; gone++) {
+        s->device->cache->values->count = UINT32_MAX; // describing sets it
+        assert_int_equal(spy_call_with(f, args, &options), SPY_OK);
+        assert_int_equal(s->device->cache->values->count, UINT32_MAX);
+        s->device->cache->values->count = 0;
+        spy_release_prepared(p);
+        p = NULL;
+    }
+    close_side(s);
+}
+
 // Slices of a long tensor, one after another, aligned and not: each of the four alignments of floats needs to be learnt once.
 static void test_slices(void **state) {
     (void)state;
@@ -510,7 +540,7 @@ static void test_in_turns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken),    cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_taken), cmocka_unit_test(test_prepared_options),    cmocka_unit_test(test_slices),
         cmocka_unit_test(test_in_turns), cmocka_unit_test(test_as_the_long_way),
         cmocka_unit_test(test_wide),
     };
