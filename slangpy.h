@@ -8758,6 +8758,10 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
 SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
 // Whether an element of one can touch an element of the other.
 SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+// ... by their first and last bytes alone: true of the columns of one matrix, too.
+static inline bool spyi_tensors_may_meet(const spy_tensor *a, const spy_tensor *b) {
+    return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
+}
 
 // >>transfer.c
 // Elements first .. first + count in row-major order, to or from packed host memory in C's layout.
@@ -11004,8 +11008,7 @@ static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
 // All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
 // though their ranges do.
 SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
-    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
-        return false;
+    if (!spyi_tensors_may_meet(a, b)) return false;
     int64_t run_a, run_b;
     uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
     uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
@@ -35632,18 +35635,13 @@ static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values
                                                                           : NULL;
 }
 
-// Whether two tensors may share memory.
-static bool spyi_bytes_meet(const spy_tensor *a, const spy_tensor *b) {
-    return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
-}
-
 SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spy_tensor *other = spyi_leaf_tensor(b, values, j);
-            if (j != i && other && spyi_bytes_meet(out, other)) return false;
+            if (j != i && other && spyi_tensors_may_meet(out, other)) return false;
         }
     }
     return true;
@@ -36380,12 +36378,18 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// The plan's options are those of all calls that repeat it.
+// The plan's options are those of all calls that repeat it. Lists without entries are written as most callers do, who are
+// compared with them byte by byte: those that a prepared call has copied begin somewhere.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
-    plan->repeated_options = (spy_call_options *)spyi_malloc(sizeof *options);
-    if (plan->repeated_options) *plan->repeated_options = *options;
-    return plan->repeated_options != NULL;
+    spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
+    if (!kept) return false;
+    memcpy(kept, options, sizeof *kept);
+    kept->constants.items = kept->globals.items = NULL;
+    kept->conformances = NULL;
+    kept->write_user_data = NULL;
+    plan->repeated_options = kept;
+    return true;
 }
 
 // In one block of memory; NULL: out of it, or the call cannot be repeated in this way.
@@ -38591,8 +38595,7 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_shape_text(&from->shape, error);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (to->storage == from->storage && to->begin_bytes < from->end_bytes &&
-        from->begin_bytes < to->end_bytes) {
+    if (spyi_tensors_may_meet(to, from)) {
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
