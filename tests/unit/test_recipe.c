@@ -105,8 +105,11 @@ static spy_tensor *part(spy_tensor *of, spy_shape shape, spy_shape strides, int6
 }
 
 static spy_tensor *lights(side *s) {
+    static float data[20][5]; // color, power, and the bits of kind
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
+    for (int i = 0; i < 20; i++) data[i][0] = (float)i, data[i][3] = 2;
+    d.data = data;
     d.type = "Light";
     d.module = s->module;
     d.shape = SPY_SHAPE(20);
@@ -285,12 +288,13 @@ static bool fill(side *s, int n, call *c, room *r) {
         break;
     case 46: c->function = "doubled", give(c, spy_arg_tensor("l", t[13])), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 47: c->function = "shade", give(c, spy_arg_tensor("l", t[13])), give(c, spy_arg_tensor("x", t[11])), give(c, spy_out_array("_result", SPY_FLOAT64, SPY_SHAPE(20), r->doubles)); break;
+    case 48: c->function = "same", give(c, spy_map(spy_arg_tensor("x", t[2]), SPY_DIMS(0))), give(c, spy_out_tensor("_result", &r->made[0])); break;
     default: return false;
     }
     return true;
 }
 
-enum { CALLS = 48 };
+enum { CALLS = 49 };
 
 static spy_function *function_of(side *s, const call *c) {
     spy_function *f = spy_find_function(c->of_tensors ? s->tensor_module : s->module, c->function);
@@ -475,8 +479,311 @@ static void test_same_work_for_cuda(void **state) {
     compare_all(&desc);
 }
 
+// >>what is refused
+
+// Makes call `n` on the first device, and gives its recipe and what the second one is to be asked with.
+static spyi_text recipe_of(int n, call c[SIDES], room r[SIDES]) {
+    for (int k = 0; k < SIDES; k++) assert_true(fill(&sides[k], n, &c[k], &r[k]));
+    if (make_call(&sides[0], &c[0]) != SPY_OK) fail_msg("call %d: %s", n, spy_take_error(sides[0].device).message);
+    return written(&sides[0], n);
+}
+
+static void sign(spyi_text *bytes) { // as if it had been written so
+    uint64_t hash = spyi_hash(bytes->data, bytes->size - 8, SPYI_RECIPE_VERSION);
+    memcpy(bytes->data + bytes->size - 8, &hash, 8);
+}
+
+static void refused(const call *c, const spyi_text *bytes, size_t size, const char *word) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = read_for(&sides[1], c, bytes->data, size, false, &error);
+    if (status == SPY_OK) fail_msg("expected '%s', and it was read", word);
+    if (!strstr(spyi_text_str(&error), word)) fail_msg("expected '%s', got '%s'", word, spyi_text_str(&error));
+    spyi_text_free(&error);
+}
+
+static void change(const call *c, const spyi_text *bytes, size_t at, uint8_t by, const char *word) {
+    spyi_text copy = { NULL, 0, 0 };
+    spyi_text_add_n(&copy, bytes->data, bytes->size);
+    copy.data[at] = (char)(copy.data[at] ^ (char)by);
+    sign(&copy);
+    refused(c, &copy, copy.size, word);
+    spyi_text_free(&copy);
+}
+
+static size_t after_text(const spyi_text *bytes, size_t at) {
+    uint32_t size;
+    memcpy(&size, bytes->data + at, 4);
+    return at + 4 + size;
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    call c[SIDES], other;
+    room r[SIDES], other_room;
+    open_null(NULL);
+    spyi_text bytes = recipe_of(1, c, r);
+    refused(&c[1], &bytes, 0, "ends too early");
+    change(&c[1], &bytes, 0, 1, "no recipe");
+    change(&c[1], &bytes, 8, 1, "format 0, and this library reads and writes format 1");
+    change(&c[1], &bytes, 12, 1, "bytes, and there are");
+    size_t library = 20, device = after_text(&bytes, library), profile = after_text(&bytes, device), prints = profile + 8,
+           function = prints + 1, signature = after_text(&bytes, function);
+    change(&c[1], &bytes, library + 4, 1, "and this device uses Slang 20");
+    change(&c[1], &bytes, profile, 1, "features or limits differ");
+    change(&c[1], &bytes, prints, 1, "was made with desc.enable_print");
+    change(&c[1], &bytes, prints, 2, "damaged: a bool");
+    change(&c[1], &bytes, function + 4, 1, "the recipe is one of '`dd'");
+    change(&c[1], &bytes, signature, 1, "other arguments, options or parameters");
+    refused(&c[1], &bytes, bytes.size - 1, "bytes, and there are");
+    bytes.data[bytes.size - 20] ^= 1;
+    refused(&c[1], &bytes, bytes.size, "damaged: its content");
+    bytes.data[bytes.size - 20] ^= 1;
+
+    // another call, or the same with other options
+    assert_true(fill(&sides[1], 2, &other, &other_room));
+    refused(&other, &bytes, bytes.size, "other arguments");
+    assert_true(fill(&sides[1], 7, &other, &other_room));
+    refused(&other, &bytes, bytes.size, "one of 'add'");
+    other = c[1];
+    other.options.thread_group_size[0] = 32;
+    refused(&other, &bytes, bytes.size, "other arguments");
+    other = c[1];
+    other.args[0].name = "y";
+    refused(&other, &bytes, bytes.size, "other arguments");
+    other = c[1];
+    other.args[2] = spy_arg_tensor("_result", sides[1].t[6]); // of another rank
+    refused(&other, &bytes, bytes.size, "other arguments");
+    // another module's function, whose struct has other fields
+    spyi_text lights = recipe_of(7, c, r), text = { NULL, 0, 0 };
+    spy_module *kept = sides[1].module;
+    const char *at = strstr(source, "float power;");
+    spyi_text_add_n(&text, source, (size_t)(at - source));
+    spyi_text_add(&text, "float2 power_; %s", at);
+    sides[1].module = load(&sides[1], "changed", spyi_text_str(&text));
+    refused(&c[1], &lights, lights.size, "other arguments, options or parameters");
+    spy_release_module(sides[1].module);
+    sides[1].module = kept;
+    spyi_text_free(&text);
+    spyi_text_free(&lights);
+    spyi_text_free(&bytes);
+    close_sides();
+}
+
+// Types that were chosen by sizes.
+static void test_sizes(void **state) {
+    (void)state;
+    call c[SIDES];
+    room r[SIDES];
+    spyi_text error = { NULL, 0, 0 };
+    open_null(NULL);
+    spyi_text bytes = recipe_of(48, c, r);
+    assert_non_null(last_plan(&sides[0])->bound.sizes);
+    call other = c[1];
+    other.args[0] = spy_map(spy_arg_tensor("x", sides[1].t[4]), SPY_DIMS(0)); // (1, 9), not (20, 3)
+    refused(&other, &bytes, bytes.size, "other sizes");
+    assert_int_equal(read_for(&sides[1], &c[1], bytes.data, bytes.size, true, &error), SPY_OK);
+    assert_int_equal(make_call(&sides[1], &c[1]), SPY_OK);
+    assert_int_equal(sides[1].device->stats.kernels_built, 0);
+    free_room(&r[0]), free_room(&r[1]);
+    spyi_text_free(&bytes);
+    close_sides();
+}
+
+// A struct of the table that has the name and other fields.
+static void test_changed_struct(void **state) {
+    (void)state;
+    spyi_types *tables[2] = { spyi_types_create(SPYI_TARGET_SPIRV), spyi_types_create(SPYI_TARGET_SPIRV) };
+    spyi_text bytes = { NULL, 0, 0 };
+    for (int changed = 0; changed < 2; changed++) {
+        spyi_field fields[2];
+        spyi_recipe w, in;
+        memset(fields, 0, sizeof fields);
+        memset(&w, 0, sizeof w);
+        memset(&in, 0, sizeof in);
+        fields[0].name = "a";
+        fields[0].type = spyi_type_scalar(tables[0], SPY_FLOAT32);
+        fields[1].name = "b";
+        fields[1].type = spyi_type_array(tables[0], spyi_type_vector(tables[0], SPY_INT32, 3), 5);
+        fields[1].device_offset = 4;
+        const spyi_type *type = spyi_type_struct(tables[0], changed ? "M" : "N", fields, 2, 64, 4), *got = NULL;
+        if (changed) {
+            spyi_field one = fields[0];
+            one.type = spyi_type_scalar(tables[1], SPY_FLOAT32);
+            (void)spyi_type_struct(tables[1], "M", &one, 1, 4, 4);
+        }
+        spyi_text_clear(&bytes);
+        w.out = &bytes;
+        spyi_recipe_type(&w, &type);
+        spyi_recipe_type(&w, &type);
+        in.at = (const uint8_t *)bytes.data;
+        in.left = bytes.size;
+        in.table = tables[1];
+        spyi_recipe_type(&in, &got);
+        if (changed) {
+            assert_int_equal(in.status, SPY_ERROR_TYPE_MISMATCH);
+            assert_non_null(strstr(in.problem.data, "'M' had other fields"));
+        } else {
+            const spyi_type *second = NULL;
+            spyi_recipe_type(&in, &second);
+            assert_int_equal(in.status, SPY_OK);
+            assert_int_equal(in.left, 0);
+            assert_ptr_equal(got, second);
+            assert_true(spyi_type_hash(got) == spyi_type_hash(type));
+            assert_int_equal(got->fields[1].host_offset, type->fields[1].host_offset);
+        }
+        free(w.types);
+        free(in.types);
+        spyi_text_free(&in.problem);
+    }
+    spyi_text_free(&bytes);
+    for (int k = 0; k < 2; k++) spyi_types_destroy(tables[k]);
+}
+
+static uint64_t seed = 20261123;
+static uint32_t draw_bits(void) { // splitmix64
+    uint64_t z = seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)(z ^ z >> 31) >> 1;
+}
+
+// Each bit and each length is refused; with a hash that fits nothing happens but a sentence, or a plan, which is not run.
+static void test_damaged(void **state) {
+    (void)state;
+    static const int chosen[] = { 1, 6, 25, 33, 38, 41, 48 };
+    size_t whole = 0, readable = 0, tried = 0;
+    open_null(NULL);
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        call c[SIDES];
+        room r[SIDES];
+        spyi_text bytes = recipe_of(chosen[i], c, r), error = { NULL, 0, 0 };
+        char *data = (char *)malloc(bytes.size); // of exactly this size
+        memcpy(data, bytes.data, bytes.size);
+        for (size_t bit = 0; i == 0 && bit < bytes.size * 8; bit++) {
+            data[bit / 8] = (char)(data[bit / 8] ^ (1 << bit % 8));
+            whole += read_for(&sides[1], &c[1], data, bytes.size, false, &error) == SPY_OK;
+            data[bit / 8] = bytes.data[bit / 8];
+            spyi_text_clear(&error);
+        }
+        for (size_t size = 0; size < bytes.size; size += i == 0 ? 1 : 7) {
+            char *cut = (char *)malloc(size ? size : 1);
+            memcpy(cut, bytes.data, size);
+            whole += read_for(&sides[1], &c[1], cut, size, false, &error) == SPY_OK;
+            free(cut);
+            spyi_text_clear(&error);
+        }
+        assert_int_equal(whole, 0);
+        size_t times = i == 0 ? bytes.size * 8 : test_count(200000) / 7;
+        for (size_t n = 0; n < times; n++) {
+            size_t bit = i == 0 ? n : draw_bits() % (bytes.size * 8);
+            uint64_t hash;
+            data[bit / 8] = (char)(data[bit / 8] ^ (1 << bit % 8));
+            if (i && draw_bits() % 4 == 0) data[draw_bits() % bytes.size] = (char)draw_bits();
+            hash = spyi_hash(data, bytes.size - 8, SPYI_RECIPE_VERSION);
+            memcpy(data + bytes.size - 8, &hash, 8);
+            readable += read_for(&sides[1], &c[1], data, bytes.size, false, &error) == SPY_OK;
+            tried++;
+            memcpy(data, bytes.data, bytes.size);
+            spyi_text_clear(&error);
+        }
+        free(data);
+        spyi_text_free(&error);
+        spyi_text_free(&bytes);
+        free_room(&r[0]), free_room(&r[1]);
+    }
+    print_message("%zu of %zu forged ones made a plan\n", readable, tried);
+    spyi_text_clear(&reports[1]); // of kernels' parameters that cannot be
+    close_sides();
+}
+
+static void not_written(const spyi_plan *plan, const char *word) {
+    spyi_text bytes = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    spyi_text_add(&bytes, "before");
+    assert_int_equal(spyi_recipe_write(plan, &bytes, &error), SPY_ERROR_UNSUPPORTED);
+    assert_string_equal(bytes.data, "before");
+    if (!strstr(spyi_text_str(&error), word)) fail_msg("expected '%s', got '%s'", word, spyi_text_str(&error));
+    spyi_text_free(&bytes);
+    spyi_text_free(&error);
+}
+
+static void test_not_written(void **state) {
+    (void)state;
+    call c;
+    room r;
+    open_null(NULL);
+    for (int keeps = 0; keeps < 2; keeps++) {
+        sides[0].device->keep_programs = keeps == 1;
+        assert_true(fill(&sides[0], 48, &c, &r));
+        c.options.thread_group_size[0] = keeps ? 64 : 32;
+        assert_int_equal(make_call(&sides[0], &c), SPY_OK);
+        if (!keeps) not_written(last_plan(&sides[0]), "does not keep its kernels' code");
+        free_room(&r);
+    }
+    const spyi_plan *redirect = sides[0].device->cache->newest;
+    while (redirect && !redirect->redirect) redirect = redirect->older;
+    assert_non_null(redirect);
+    not_written(redirect, "leads to plans");
+    close_sides();
+}
+
+// >>on a real device
+
+static void same_tensor(int n, const char *what, spy_tensor *a, spy_tensor *b) {
+    static float got[SIDES][5000];
+    assert_true((a != NULL) == (b != NULL));
+    if (!a) return;
+    assert_int_equal(a->contiguous, b->contiguous);
+    size_t size = (size_t)(a->end_bytes - a->begin_bytes);
+    assert_int_equal(size, b->end_bytes - b->begin_bytes);
+    assert_true(size <= sizeof got[0]);
+    if (!a->contiguous) return;
+    assert_int_equal(spy_tensor_read(a, got[0], size), SPY_OK);
+    assert_int_equal(spy_tensor_read(b, got[1], size), SPY_OK);
+    if (memcmp(got[0], got[1], size) != 0) fail_msg("call %d: %s differs", n, what);
+}
+
+static void test_real_device(void **state) {
+    (void)state;
+    const char *name = getenv("SPY_TEST_BACKEND");
+    const spy_backend *backend = name && strcmp(name, "cuda") == 0 ? spy_cuda_backend() : spy_vk_backend();
+    size_t done = 0;
+    for (int k = 0; k < SIDES; k++) open_side(&sides[k], backend, NULL);
+    print_message("%s\n", sides[0].device->base->limits.info.name);
+    for (int n = 0; n < CALLS; n++) {
+        call c[SIDES];
+        room r[SIDES];
+        spyi_text error = { NULL, 0, 0 };
+        for (int k = 0; k < SIDES; k++) assert_true(fill(&sides[k], n, &c[k], &r[k]));
+        if (make_call(&sides[0], &c[0]) != SPY_OK) fail_msg("call %d: %s", n, spy_take_error(sides[0].device).message);
+        spyi_text bytes = written(&sides[0], n);
+        if (read_for(&sides[1], &c[1], bytes.data, bytes.size, true, &error) != SPY_OK) fail_msg("call %d: %s", n, spyi_text_str(&error));
+        if (make_call(&sides[1], &c[1]) != SPY_OK) fail_msg("call %d: %s", n, spy_take_error(sides[1].device).message);
+        assert_int_equal(sides[1].device->stats.kernels_built, 0);
+        assert_memory_equal(&r[0].out, &r[1].out, sizeof r[0].out);
+        assert_memory_equal(r[0].array, r[1].array, sizeof r[0].array);
+        assert_memory_equal(r[0].doubles, r[1].doubles, sizeof r[0].doubles);
+        assert_memory_equal(r[0].result.data, r[1].result.data, sizeof r[0].result.data);
+        for (int i = 0; i < 2; i++) same_tensor(n, "a new tensor", r[0].made[i], r[1].made[i]);
+        for (int i = 0; i < TENSORS; i++) {
+            same_tensor(n, "a tensor", sides[0].t[i], sides[1].t[i]);
+            same_tensor(n, "a gradient", spy_tensor_grad(sides[0].t[i]), spy_tensor_grad(sides[1].t[i]));
+        }
+        done++;
+        spyi_text_free(&bytes);
+        free_room(&r[0]), free_room(&r[1]);
+    }
+    print_message("%zu calls\n", done);
+    close_sides();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_changed_struct),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_not_written),
+        cmocka_unit_test(test_real_device),
         cmocka_unit_test(test_same_work),
         cmocka_unit_test(test_same_work_by_bindings),
         cmocka_unit_test(test_same_work_for_cuda),
