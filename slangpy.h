@@ -8443,6 +8443,13 @@ SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *ele
 // fields is the same type; one of the same name and other fields is another type.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
+// The struct of the table with that name, these fields and this layout; NULL: there is none yet. *other: there is one of that name
+// that differs.
+SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                               uint32_t count, size_t device_size, size_t device_align,
+                                               bool *other);
+// Of its name and layout, with those of all that it is made of: the same in every process.
+SPYI_FN uint64_t spyi_type_hash(const spyi_type *type);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
 // What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.
@@ -8854,6 +8861,8 @@ struct spy_device {
     spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spyi_builds builds;
+    bool
+        keep_programs; // kernels keep their code in host memory, from which recipes are written (plan/recipe.h)
     spy_device_stats stats;
     // What the rooms above keep here. This room does not look into it.
     const spyi_module_table *modules_of; // module/
@@ -8895,10 +8904,11 @@ SPYI_FN void spyi_device_free(spy_device *device); // the last part of its relea
 
 // >>build.c
 // The backend's compile and load, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
-// the thread goes on. `what` is for messages. Free-threaded.
+// the thread goes on. `what` is for messages. Free-threaded. `profile` NULL: desc->code is a blob, which is only loaded. `blob`,
+// which may be NULL, gets what compile has made where device->keep_programs says so; else it is empty.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
-                                     spyi_text *error);
+                                     spyi_text *blob, spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
 // When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
 // spyi_device_free() when it is.
@@ -9248,6 +9258,54 @@ const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spy
     t.host_size = spyi_align(t.host_size, t.host_align);
     if (t.host_size != spyi_align(t.device_size, t.device_align)) t.same_layout = false;
     return spyi_type_intern(types, &t);
+}
+
+SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                               uint32_t count, size_t device_size, size_t device_align,
+                                               bool *other) {
+    spyi_type wanted = spyi_type_blank(SPYI_TYPE_STRUCT);
+    const spyi_type *found = NULL;
+    wanted.name = name;
+    wanted.fields = fields;
+    wanted.field_count = count;
+    wanted.device_size = device_size;
+    wanted.device_align = device_align;
+    uint64_t hash = spyi_hash(name, strlen(name), (uint64_t)SPYI_TYPE_STRUCT);
+    *other = false;
+    spyi_mutex_lock(&types->lock);
+    for (const spyi_type_node *node = types->buckets[hash % SPYI_TYPE_BUCKETS]; node; node = node->next) {
+        if (node->hash != hash || node->type.kind != SPYI_TYPE_STRUCT || strcmp(node->type.name, name) != 0)
+            continue;
+        if (spyi_type_same(&node->type, &wanted)) found = &node->type;
+        else *other = true;
+    }
+    spyi_mutex_unlock(&types->lock);
+    return found;
+}
+
+SPYI_FN uint64_t spyi_type_hash(const spyi_type *type) {
+    if (!type) return 0;
+    uint64_t words[10];
+    words[0] = (uint64_t)type->kind;
+    words[1] = (uint64_t)type->scalar;
+    words[2] = (uint64_t)type->rows << 32 | type->columns;
+    words[3] = (uint64_t)type->count;
+    words[4] = type->device_size;
+    words[5] = type->device_align;
+    words[6] = type->host_size;
+    words[7] = type->field_count;
+    words[8] = spyi_type_hash(type->element);
+    words[9] = spyi_hash(type->name, strlen(type->name), 0);
+    uint64_t hash = spyi_hash(words, sizeof words, 1);
+    for (uint32_t i = 0; i < type->field_count; ++i) {
+        const spyi_field *field = &type->fields[i];
+        words[0] = hash;
+        words[1] = spyi_type_hash(field->type);
+        words[2] = field->device_offset;
+        words[3] = spyi_hash(field->name, strlen(field->name), 2);
+        hash = spyi_hash(words, 4 * sizeof *words, 3);
+    }
+    return hash;
 }
 
 const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar) {
@@ -14028,8 +14086,10 @@ struct spyi_build {
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
+    spyi_text blob;  // what compile has made, where the device keeps it
     uint32_t failed; // allocations
-    // The task: the profile, the desc with NULL for its pointers, then what they lead to.
+    // The task: the profile, the desc with NULL for its pointers, then what they lead to. Without `compiles` the code is a blob.
+    bool compiles;
     spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
     size_t size;
@@ -14055,7 +14115,8 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     plain.code = NULL;
     plain.iface.parameters = NULL;
     b->size = 0;
-    b->profile = *profile;
+    b->compiles = profile != NULL;
+    if (profile) b->profile = *profile;
     spyi_build_add(b, profile, sizeof *profile, &head);
     spyi_build_add(b, &plain, sizeof plain, &head);
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
@@ -14073,6 +14134,7 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
 static void spyi_build_free(spyi_build *b) {
     spyi_text_free(&b->error);
     spyi_text_free(&b->log);
+    spyi_text_free(&b->blob);
     free(b->bytes);
     free(b);
 }
@@ -14099,12 +14161,16 @@ static void spyi_build_make(spyi_build *b) {
     spyi_text blob = { NULL, 0, 0 };
     spyi_kernel_desc desc = b->desc; // of the blob
     uint32_t failed = spyi_failed_allocations();
-    b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc, &blob,
-                                         &b->error);
-    desc.code = blob.data;
-    desc.code_size = blob.size;
+    b->status = SPY_OK;
+    if (b->compiles) {
+        b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc,
+                                             &blob, &b->error);
+        desc.code = blob.data;
+        desc.code_size = blob.size;
+    }
     if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
-    spyi_text_free(&blob);
+    if (device->keep_programs) b->blob = blob;
+    else spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
 
@@ -14163,7 +14229,7 @@ static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
 
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
-                                     spyi_text *error) {
+                                     spyi_text *blob, spyi_text *error) {
     spyi_long_wait wait;
     spyi_build *b = spyi_build_new(device, profile, desc);
     *kernel = NULL;
@@ -14196,6 +14262,10 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     spyi_note_failed_allocations(b->failed);
     spy_status status = b->status;
     *kernel = b->kernel;
+    if (blob) {
+        *blob = b->blob;
+        memset(&b->blob, 0, sizeof b->blob);
+    }
     spyi_text_add_n(error, spyi_text_str(&b->error), b->error.size);
     spyi_build_free(b);
     return status;
@@ -15217,6 +15287,9 @@ SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // units first
 SPYI_FN uint64_t
 spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opened the library: 0 or 1
+
+// What of the compiler's library kernels depend on: "Slang 2026.14.1". "": it has not been opened yet.
+SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *out);
 
 // >>units
 typedef struct spyi_unit_desc {
@@ -17718,6 +17791,13 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
 
 uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
     return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *out) {
+    spyi_global_lock();
+    const spyi_sl_library *library = compiler ? compiler->library : NULL;
+    spyi_global_unlock();
+    if (library) spyi_text_add(out, "Slang %s", library->version);
 }
 
 SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
@@ -26163,6 +26243,10 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 // The kind of what is given by parts: ConstantBuffer<T> and ParameterBlock<T> parameters, arrays of buffers, and T[] itself.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
+// The kind by which a recipe knows it: its name, and what is true of it. NULL: there is none, or it is an argument's own, which its
+// value tells (spyi_value.custom).
+SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
+SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
 // What a parameter of a type of its own takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
@@ -26216,6 +26300,11 @@ SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void);  // bytes.c
 SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // array.c: one value in the block, or run over
 SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void); // tensor.c: by element
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void);    // result.c: a new tensor
+// Those that these make a leaf be when it is bound.
+SPYI_FN const spyi_value_kind *spyi_filling_kind_of(
+    void); // number.c: a number for a whole vector in a uniform buffer
+SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void);   // array.c: an array that is run over
+SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void); // result.c: one value that returns
 // result.c: one value that returns to host memory. `spyi_kind_return` makes the leaf one.
 SPYI_FN void spyi_kind_return(spyi_leaf *leaf);
 // tensor.c: how the numbers of an array or tensor feed the leaf's type. false: fitting->hint says why they do not.
@@ -26467,6 +26556,10 @@ static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_RE
                                                 NULL };
 static const spyi_value_kind spyi_filling_kind = { "number", &spyi_filling_build, &spyi_filling_run };
 
+SPYI_FN const spyi_value_kind *spyi_filling_kind_of(void) {
+    return &spyi_filling_kind;
+}
+
 // >>one number
 
 static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -26618,6 +26711,10 @@ static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_M
                                                  NULL,
                                                  &spyi_readback_memory };
 static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
+
+SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void) {
+    return &spyi_readback_kind;
+}
 
 SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
     spyi_leaf_set_kind(leaf, &spyi_readback_kind);
@@ -26829,6 +26926,10 @@ static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEM
                                                NULL,
                                                &spyi_upload_memory };
 static const spyi_value_kind spyi_upload_kind = { "host array", &spyi_upload_build, &spyi_upload_run };
+
+SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void) {
+    return &spyi_upload_kind;
+}
 
 // >>one value
 
@@ -27991,6 +28092,24 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
     const char *takes;
     (void)spyi_find_parameter_kind(type, rules, &takes);
     return takes;
+}
+
+// >>kinds by name, which several share: an array is passed in one way or another
+
+SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op) {
+    return strcmp(kind->name, name) == 0 && kind->run->traits == traits && kind->run->field_op == field_op;
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op) {
+    static const spyi_value_kind *(*const known[])(void) = {
+        spyi_number_kind_of, spyi_filling_kind_of, spyi_bytes_kind_of,  spyi_array_kind_of,
+        spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,    spyi_readback_kind_of,
+        spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
+        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
+    return NULL;
 }
 
 // >>kinds/system.c ------------------------------------------------------------------------------------------
@@ -33179,10 +33298,20 @@ typedef struct spyi_launch {
 
 // >>variants: one compiled kernel
 
+// What a kernel was loaded from, and what its messages say: kept in host memory where device->keep_programs says so.
+typedef struct spyi_program {
+    char *label, *entry;
+    spyi_text code; // the blob
+    spyi_interface iface;
+    spyi_parameter *parameters; // the interface's
+    spyi_literals literals;     // of what it prints
+} spyi_program;
+
 // A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
 typedef struct spyi_twins {
     uint32_t references; // variants
     spyi_kernel *kernel;
+    spyi_program *program; // as the variants' own
     spyi_inputs inputs;
     spyi_entry entry; // of a shader, with the places of its parameters
     char *text;
@@ -33204,8 +33333,9 @@ struct spyi_variant {
     uint32_t touch_count;
     bool untracked; // it may read and write where nobody knows: an argument is an address
     spyi_kernel *kernel;
-    spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;    // room for a launch's: of touches, sums, group counts, the print buffer
+    spyi_program *program; // NULL: not kept; of twins theirs is
+    spyi_twins *twins;     // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;        // room for a launch's: of touches, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
@@ -33234,6 +33364,10 @@ struct spyi_plan {
     spyi_plan *chain;         // next of its bucket
     spyi_plan *newer, *older; // by use
     spyi_plan *retired;       // next of those that wait for the GPU
+    // For recipes.
+    uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
+    uint32_t value_count; // arguments
+    uint32_t sized_from;  // where the sizes begin in the key that types were chosen by; 0: there are none
 };
 
 // plan.c
@@ -33252,6 +33386,13 @@ SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const voi
 // spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
+
+// A plan of the call that binds nothing yet; NULL: out of memory. And, once it is bound, its first launch; false: out of memory.
+SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *values);
+SPYI_FN bool spyi_plan_add_launch(spyi_plan *plan);
+// Puts a new plan into the cache, with a redirect where types were chosen by sizes: `short_size` is that of the values' key
+// without these. false: out of memory, and the plan has been released.
+SPYI_FN bool spyi_plan_insert(spy_device *device, spyi_plan *plan, spyi_values *values, uint32_t short_size);
 
 // The plan of a call, from the cache or built and inserted. May leave the device.
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
@@ -33272,6 +33413,11 @@ SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *erro
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
+// A copy of what a kernel is loaded from: its desc, whose code is the blob and goes over to the program, and what it prints. NULL:
+// out of memory, and the blob has been freed.
+SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
+                                        const spyi_literals *literals);
+SPYI_FN void spyi_program_free(spyi_program *program); // NULL is fine
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
 // The variant that plan->launch names. *left: the device has been left meanwhile, and the launch must be worked out anew before
@@ -33320,6 +33466,97 @@ SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan);
 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
+
+// >>plan/recipe.h -------------------------------------------------------------------------------------------
+
+// Recipes: a plan and its variants as bytes without pointers, which another process makes a plan of without compiling anything.
+//
+// A recipe says what a call has become for a device's profile: types, functions and kinds stand in it by names and layouts, kernels
+// as blobs of the backend's compile, and only pack operations write addresses. It does not say what the module's code was: who
+// keeps recipes finds them by that.
+
+// Rises with every change of what is written, of what a pack operation or a trait means, and of what kernels expect.
+#define SPYI_RECIPE_VERSION 1u
+
+// Of a call's function and of its described values, without the sizes that types are chosen by: the same in every process.
+SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
+// Appends a plan of a device that keeps programs. On failure one sentence says what recipes cannot hold, and `bytes` is as before.
+SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, spyi_text *error);
+// A plan for the call that `values` describes, as new as spyi_plan_create() gives one, but with its variants; kernels are loaded,
+// and none is compiled. Any bytes can be given: what is damaged, or made for another library, profile, call or layout of a
+// struct, is refused with a sentence that says so.
+SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
+                                    size_t size, spyi_plan **plan, spyi_text *error);
+
+// >>plan/recipe_bytes.h -------------------------------------------------------------------------------------
+
+// The bytes of a recipe: one function for each sort of field, which writes it, or reads it back. What is said once serves both.
+
+typedef struct spyi_recipe {
+    spyi_text *out;    // NULL: it is read
+    const uint8_t *at; // of what is left to read
+    size_t left;
+    spy_status status; // when it is not SPY_OK any more, what is read is 0, and `problem` says why
+    spyi_text problem;
+    spyi_types *table;       // the device's
+    const spyi_type **types; // by number, in the order in which they came first
+    uint32_t type_count, type_capacity;
+    uint32_t depth;            // of types within types
+    const spyi_values *values; // of the call that it is read for
+} spyi_recipe;
+
+// recipe_bytes.c
+SPYI_FN void spyi_recipe_fail(spyi_recipe *r, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN void spyi_recipe_damaged(spyi_recipe *r, const char *what);
+// While it is read: what must be so. Gives whether all is well so far.
+SPYI_FN bool spyi_recipe_expect(spyi_recipe *r, bool good, const char *what);
+SPYI_FN void spyi_recipe_raw(spyi_recipe *r, void *bytes, size_t size);
+SPYI_FN void spyi_recipe_u8(spyi_recipe *r, uint8_t *v);
+SPYI_FN void spyi_recipe_bool(spyi_recipe *r, bool *v);
+SPYI_FN void spyi_recipe_u16(spyi_recipe *r, uint16_t *v);
+SPYI_FN void spyi_recipe_u32(spyi_recipe *r, uint32_t *v);
+SPYI_FN void spyi_recipe_u64(spyi_recipe *r, uint64_t *v);
+SPYI_FN void spyi_recipe_dims(spyi_recipe *r, int64_t *dims);                  // SPY_MAX_RANK of them
+SPYI_FN uint32_t spyi_recipe_enum(spyi_recipe *r, uint32_t v, uint32_t count); // below `count`
+SPYI_FN void spyi_recipe_text(spyi_recipe *r, char **v);                       // NULL stays NULL
+SPYI_FN void spyi_recipe_bytes(spyi_recipe *r, spyi_text *v); // as they are; read: `v` is empty
+// A list's length, at most `most`, and when it is read its memory, zeroed. Each item has at least one byte.
+SPYI_FN void spyi_recipe_list(spyi_recipe *r, uint32_t *count, uint32_t most, void **items, size_t item_size);
+
+// recipe_type.c
+SPYI_FN void spyi_recipe_type(spyi_recipe *r, const spyi_type **type); // NULL stays NULL
+
+// >>plan/recipe_fields.h ------------------------------------------------------------------------------------
+
+// What a recipe holds, said once for writing and reading.
+
+// The bytes before the content. At the end of all stands a hash of what is before it.
+#define SPYI_RECIPE_MAGIC "SPYRCP\x1a\n"
+enum { SPYI_RECIPE_MAGIC_SIZE = 8, SPYI_RECIPE_START = 20, SPYI_RECIPE_END = 8 };
+
+typedef struct spyi_recipe_head {
+    uint8_t magic[SPYI_RECIPE_MAGIC_SIZE];
+    uint32_t version;
+    uint64_t size;    // of all bytes; up to here the start
+    char *library;    // that compiled: spyi_compiler_identity()
+    char *device;     // name, for messages
+    uint64_t profile; // hash
+    bool prints;      // kernels record what they print
+    char *function;
+    uint64_t signature; // spyi_recipe_signature()
+} spyi_recipe_head;
+
+SPYI_FN void spyi_recipe_start(spyi_recipe *r, spyi_recipe_head *head); // magic, version, size
+SPYI_FN void spyi_recipe_rest(spyi_recipe *r, spyi_recipe_head *head);
+SPYI_FN void spyi_recipe_head_of(const spy_device *device,
+                                 spyi_recipe_head *head); // as kernels would be made now
+SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
+
+// The plan part: what binding has found.
+SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *bound, uint32_t value_count);
+// A variant: its key, and what its one step runs. Read: its program is there, and has no kernel yet.
+SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *bound, spyi_variant *variant,
+                                 spyi_program *program);
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
@@ -34030,15 +34267,17 @@ SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan) {
     return plan->launch;
 }
 
-SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
-                                    spyi_text *error) {
-    uint32_t failed = spyi_failed_allocations();
+SPYI_FN bool spyi_plan_add_launch(spyi_plan *plan) {
+    plan->launch = plan->launches[0] = spyi_launch_new(&plan->bound);
+    return plan->launch != NULL;
+}
+
+SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *values) {
     spyi_plan *plan = (spyi_plan *)spyi_calloc(1, sizeof *plan);
     if (plan) plan->key = (uint8_t *)spyi_malloc(values->key_size);
     if (!plan || !plan->key) {
         free(plan);
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
     }
     memcpy(plan->key, values->key, values->key_size);
     plan->key_size = values->key_size;
@@ -34046,7 +34285,20 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->function = function;
     plan->generation = function->module->generation;
     plan->references = 1;
+    plan->value_count = values->count;
+    if (function->object.device->keep_programs) plan->signature = spyi_recipe_signature(function, values);
+    return plan;
+}
+
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
+                                    spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations();
+    spyi_plan *plan = spyi_plan_new(function, values);
     spy_status status = SPY_OK;
+    if (!plan) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
     if (!values->threads && spyi_unit_is_shader(function->module->unit, function->name)) {
         spyi_text_add(
             error, "it is a shader of its own, which no kernel can call for each element (libslang would not "
@@ -34068,8 +34320,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                       SPYI_MOST_MEMORY_LEAVES);
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK) plan->launch = plan->launches[0] = spyi_launch_new(&plan->bound);
-    if (status == SPY_OK && !plan->launch) {
+    if (status == SPY_OK && !spyi_plan_add_launch(plan)) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
@@ -34119,9 +34370,19 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
     if (!key) return false;
     memcpy(key, values->key, values->key_size);
     memcpy(made->bound.sizes, sizes, values->count);
+    made->sized_from = short_size;
     made->key = key;
     made->key_size = values->key_size;
     made->hash = spyi_hash(key, made->key_size, 0);
+    return true;
+}
+
+SPYI_FN bool spyi_plan_insert(spy_device *device, spyi_plan *plan, spyi_values *values, uint32_t short_size) {
+    if (plan->bound.sizes && !spyi_plan_redirect(device, plan, values, short_size)) {
+        spyi_plan_release(device, plan);
+        return false;
+    }
+    spyi_cache_insert(device, plan);
     return true;
 }
 
@@ -34151,12 +34412,10 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
             return SPY_OK;
         }
     }
-    if (made->bound.sizes && !spyi_plan_redirect(device, made, values, short_size)) {
-        spyi_plan_release(device, made);
+    if (!spyi_plan_insert(device, made, values, short_size)) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    spyi_cache_insert(device, made);
     device->stats.plans_built++;
     *plan = made;
     return SPY_OK;
@@ -34302,6 +34561,8 @@ static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, 
     }
     twins->references = 1;
     twins->kernel = variant->kernel;
+    twins->program = variant->program;
+    variant->program = NULL;
     twins->inputs = *inputs;
     twins->entry = *entry;
     memset(inputs, 0, sizeof *inputs);
@@ -34351,6 +34612,48 @@ static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *ke
     return SPY_OK;
 }
 
+// >>programs that are kept
+
+SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
+                                        const spyi_literals *literals) {
+    spyi_program *p = (spyi_program *)spyi_calloc(1, sizeof *p);
+    const spyi_interface *iface = &desc->iface;
+    if (!p) {
+        spyi_text_free(blob);
+        return NULL;
+    }
+    p->label = spyi_strdup(desc->label);
+    p->entry = spyi_strdup(desc->entry);
+    p->code = *blob;
+    memset(blob, 0, sizeof *blob);
+    p->parameters =
+        (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *iface->parameters);
+    bool good = p->label && p->entry && p->parameters;
+    for (uint32_t i = 0; good && i < literals->count; i++)
+        good = spyi_literals_add(&p->literals, literals->items[i].hash, literals->items[i].text,
+                                 strlen(literals->items[i].text));
+    if (!good) {
+        spyi_program_free(p);
+        return NULL;
+    }
+    p->iface = *iface;
+    if (iface->parameter_count)
+        memcpy(p->parameters, iface->parameters,
+               iface->parameter_count * sizeof *iface->parameters);
+    p->iface.parameters = p->parameters;
+    return p;
+}
+
+SPYI_FN void spyi_program_free(spyi_program *program) {
+    if (!program) return;
+    free(program->label);
+    free(program->entry);
+    free(program->parameters);
+    spyi_text_free(&program->code);
+    spyi_literals_free(&program->literals);
+    free(program);
+}
+
 // >>making
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
@@ -34391,6 +34694,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
         spyi_parameters parameters;
+        spyi_text blob = { NULL, 0, 0 };
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -34402,8 +34706,11 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.iface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);
+        status =
+            spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, &blob, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);
+        if (status == SPY_OK && blob.size) variant->program = spyi_program_make(&desc, &blob, &code.literals);
+        else spyi_text_free(&blob);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);
     }
@@ -34426,9 +34733,11 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
     if (variant->kernel && last) device->backend->destroy_kernel(device->gpu, variant->kernel);
     if (twins && last) {
         spyi_inputs_free(&twins->inputs);
+        spyi_program_free(twins->program);
         free(twins->text);
         free(twins);
     }
+    spyi_program_free(variant->program);
     free(variant->touches);
     free(variant->uses);
     spyi_emitted_free(&variant->emitted);
@@ -34485,6 +34794,991 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     }
     status = spyi_plan_add_variant(plan, *variant, error);
     if (status == SPY_OK) device->stats.kernels_built++;
+    return status;
+}
+
+// >>plan/recipe_sign.c --------------------------------------------------------------------------------------
+
+// What a recipe is found and checked by: a call's signature in words that mean the same in every process. The key of a plan says
+// the same with numbers of types and functions and with places of tables, which change from process to process.
+
+static void spyi_sign_number(uint64_t *hash, uint64_t number) {
+    *hash = spyi_hash(&number, sizeof number, *hash);
+}
+
+static void spyi_sign_text(uint64_t *hash, const char *text) { // NULL is not ""
+    if (text) *hash = spyi_hash(text, strlen(text) + 1, *hash);
+    else spyi_sign_number(hash, 0);
+}
+
+// What its module says of the function: a recipe of one with other parameters is another's.
+static void spyi_sign_function(uint64_t *hash, const spy_function *function) {
+    const spyi_overloads *overloads = &function->overloads;
+    const spy_compile_options *options = spyi_unit_options(function->module->unit);
+    spyi_sign_text(hash, function->name);
+    spyi_sign_number(hash, function->module->strict_broadcasting);
+    spyi_sign_number(hash, (uint64_t)options->optimization);
+    spyi_sign_number(hash, (uint64_t)options->float_mode);
+    spyi_sign_number(hash, (uint64_t)options->debug_info);
+    spyi_sign_number(hash, overloads->count);
+    for (uint32_t i = 0; i < overloads->count; i++) {
+        const spyi_signature *s = &overloads->items[i];
+        spyi_sign_text(hash, s->display);
+        spyi_sign_number(hash, spyi_type_hash(s->result));
+        for (uint32_t p = 0; p < s->param_count; p++)
+            spyi_sign_number(hash, spyi_type_hash(s->params[p].type));
+    }
+}
+
+static void spyi_sign_value(uint64_t *hash, const spyi_values *values, const spyi_value *v) {
+    const spyi_value *grads[2];
+    const spyi_value_kind *kind = v->custom;
+    for (int g = 0; g < 2; g++) grads[g] = v->grads[g] ? &values->items[v->grads[g]] : NULL;
+    spyi_sign_text(hash, v->name);
+    spyi_sign_text(hash, v->cast);
+    spyi_sign_number(hash, (uint64_t)v->kind | (uint64_t)v->direction << 8 | (uint64_t)v->rank << 16 |
+                               (uint64_t)v->map_count << 24 | (uint64_t)v->whole << 32 |
+                               (uint64_t)v->one_value << 33);
+    spyi_sign_number(hash, (uint64_t)v->child_count << 32 | v->size);
+    for (uint32_t d = 0; d < v->map_count; d++) spyi_sign_number(hash, (uint64_t)(int64_t)v->map[d]);
+    spyi_sign_number(hash, spyi_type_hash(v->type));
+    if (kind) spyi_sign_text(hash, kind->name);
+    if (kind) spyi_sign_number(hash, (uint64_t)kind->run->field_op << 32 | kind->run->traits);
+    spyi_sign_number(hash, (uint64_t)v->grads[0] << 32 | v->grads[1]);
+    spyi_sign_number(hash, grads[0] && grads[1] && grads[0]->tensor == grads[1]->tensor);
+}
+
+SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values) {
+    uint64_t hash = SPYI_RECIPE_VERSION;
+    spyi_sign_function(&hash, function);
+    spyi_sign_number(&hash, values->count);
+    spyi_sign_number(&hash, (uint64_t)values->global_count << 32 | values->grad_count);
+    for (uint32_t i = 0; i < spyi_values_all(values); i++) spyi_sign_value(&hash, values, &values->items[i]);
+    const spyi_threads *threads = values->threads;
+    if (threads) {
+        spyi_sign_number(&hash, (uint64_t)threads->guarded << 1 | (uint64_t)threads->shader);
+        for (int i = 0; i < 3; i++) spyi_sign_number(&hash, threads->group[i]);
+    }
+    if (values->options) { // what the key has of them stands there in plain bytes
+        spyi_values options;
+        spyi_text ignored = { NULL, 0, 0 };
+        memset(&options, 0, sizeof options);
+        (void)spyi_describe_options(values->options, &options, &ignored);
+        hash = spyi_hash(options.key, options.key_size, hash);
+        spyi_values_free(&options);
+        spyi_text_free(&ignored);
+    }
+    return hash ? hash : 1;
+}
+
+// >>plan/recipe_bytes.c -------------------------------------------------------------------------------------
+
+// The bytes of a recipe, field by field. What is read is never believed: each count is below its limit and has its bytes.
+
+SPYI_FN void spyi_recipe_fail(spyi_recipe *r, spy_status status, const char *format, ...) {
+    char text[512];
+    va_list list;
+    if (r->status != SPY_OK) return; // the first reason stays
+    r->status = status;
+    r->left = 0;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    spyi_text_add(&r->problem, "%s", text);
+}
+
+SPYI_FN void spyi_recipe_damaged(spyi_recipe *r, const char *what) {
+    spyi_recipe_fail(r, SPY_ERROR_INVALID_ARGUMENT, "the recipe is damaged: %s", what);
+}
+
+SPYI_FN bool spyi_recipe_expect(spyi_recipe *r, bool good, const char *what) {
+    if (!good && !r->out) spyi_recipe_damaged(r, what);
+    return r->status == SPY_OK;
+}
+
+SPYI_FN void spyi_recipe_raw(spyi_recipe *r, void *bytes, size_t size) {
+    if (r->out) {
+        spyi_text_add_n(r->out, (const char *)bytes, size);
+        return;
+    }
+    if (size > r->left) spyi_recipe_damaged(r, "it ends too early");
+    if (r->status != SPY_OK) {
+        memset(bytes, 0, size);
+        return;
+    }
+    memcpy(bytes, r->at, size);
+    r->at += size;
+    r->left -= size;
+}
+
+SPYI_FN void spyi_recipe_u8(spyi_recipe *r, uint8_t *v) {
+    spyi_recipe_raw(r, v, 1);
+}
+
+SPYI_FN void spyi_recipe_bool(spyi_recipe *r, bool *v) {
+    uint8_t byte = r->out && *v ? 1 : 0; // what is read into may hold anything
+    spyi_recipe_u8(r, &byte);
+    (void)spyi_recipe_expect(r, byte <= 1, "a bool is neither true nor false");
+    *v = byte == 1;
+}
+
+// Numbers lie as in memory: all machines that the library runs on are little-endian.
+SPYI_FN void spyi_recipe_u16(spyi_recipe *r, uint16_t *v) {
+    spyi_recipe_raw(r, v, sizeof *v);
+}
+
+SPYI_FN void spyi_recipe_u32(spyi_recipe *r, uint32_t *v) {
+    spyi_recipe_raw(r, v, sizeof *v);
+}
+
+SPYI_FN void spyi_recipe_u64(spyi_recipe *r, uint64_t *v) {
+    spyi_recipe_raw(r, v, sizeof *v);
+}
+
+SPYI_FN void spyi_recipe_dims(spyi_recipe *r, int64_t *dims) {
+    spyi_recipe_raw(r, dims, SPY_MAX_RANK * sizeof *dims);
+}
+
+SPYI_FN uint32_t spyi_recipe_enum(spyi_recipe *r, uint32_t v, uint32_t count) {
+    spyi_recipe_u32(r, &v);
+    return spyi_recipe_expect(r, v < count, "a number is beyond its range") ? v : 0;
+}
+
+SPYI_FN void spyi_recipe_text(spyi_recipe *r, char **v) {
+    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // with the NUL; 0: NULL
+    spyi_recipe_u32(r, &size);
+    if (r->out) {
+        if (size) spyi_recipe_raw(r, *v, size);
+        return;
+    }
+    *v = NULL;
+    if (!size || !spyi_recipe_expect(r, size <= r->left && r->at[size - 1] == 0, "a text has no end")) return;
+    *v = spyi_strdup((const char *)r->at);
+    if (!*v) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (r->status != SPY_OK) return;
+    r->at += size;
+    r->left -= size;
+}
+
+SPYI_FN void spyi_recipe_bytes(spyi_recipe *r, spyi_text *v) {
+    uint64_t size = v->size;
+    spyi_recipe_u64(r, &size);
+    if (r->out) {
+        if (v->size) spyi_recipe_raw(r, v->data, v->size);
+        return;
+    }
+    if (!spyi_recipe_expect(r, size <= r->left, "bytes have no end")) return;
+    if (size) spyi_text_add_n(v, (const char *)r->at, (size_t)size);
+    if (v->size != size) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (r->status != SPY_OK) return;
+    r->at += size;
+    r->left -= (size_t)size;
+}
+
+SPYI_FN void spyi_recipe_list(spyi_recipe *r, uint32_t *count, uint32_t most, void **items,
+                              size_t item_size) {
+    spyi_recipe_u32(r, count);
+    if (r->out) return;
+    if (!spyi_recipe_expect(r, *count <= most && *count <= r->left, "a list is too long")) *count = 0;
+    *items = spyi_calloc((size_t)*count + 1, item_size);
+    if (*items) return;
+    *count = 0;
+    spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
+
+// >>plan/recipe_type.c --------------------------------------------------------------------------------------
+
+// Types in a recipe: a number each, and where one comes first its name, its layout, and what it is made of. When they are read
+// they are found in the device's table, or put there.
+
+enum { SPYI_RECIPE_DEEPEST_TYPE = 48, SPYI_RECIPE_MOST_FIELDS = 4096 };
+#define SPYI_RECIPE_NEW_TYPE UINT32_MAX
+
+static bool spyi_recipe_keep_type(spyi_recipe *r, const spyi_type *type) {
+    if (r->type_count == r->type_capacity) {
+        uint32_t capacity = r->type_capacity ? r->type_capacity * 2 : 32;
+        const spyi_type **types = (const spyi_type **)spyi_realloc(r->types, capacity * sizeof *types);
+        if (!types) {
+            spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+            return false;
+        }
+        r->types = types;
+        r->type_capacity = capacity;
+    }
+    r->types[r->type_count++] = type;
+    return true;
+}
+
+// What is written of a type, and read before it is made again.
+typedef struct spyi_type_text {
+    uint32_t kind, scalar, rows, columns, field_count;
+    uint64_t count, device_size, device_align, host_size;
+    char *name;
+    const spyi_type *element;
+    spyi_field *fields; // names are ours when it is read
+} spyi_type_text;
+
+static void spyi_recipe_type_fields(spyi_recipe *r, spyi_type_text *t) {
+    void *fields = t->fields;
+    t->kind = spyi_recipe_enum(r, t->kind, (uint32_t)SPYI_TYPE_OTHER + 1);
+    t->scalar = spyi_recipe_enum(r, t->scalar, SPY_DTYPE_COUNT);
+    spyi_recipe_u32(r, &t->rows);
+    spyi_recipe_u32(r, &t->columns);
+    spyi_recipe_u64(r, &t->count);
+    spyi_recipe_u64(r, &t->device_size);
+    spyi_recipe_u64(r, &t->device_align);
+    spyi_recipe_u64(r, &t->host_size);
+    spyi_recipe_text(r, &t->name);
+    spyi_recipe_type(r, &t->element);
+    spyi_recipe_list(r, &t->field_count, SPYI_RECIPE_MOST_FIELDS, &fields, sizeof *t->fields);
+    t->fields = (spyi_field *)fields;
+    for (uint32_t i = 0; i < t->field_count; i++) {
+        spyi_field *field = &t->fields[i];
+        char *name = (char *)(uintptr_t)field->name;
+        uint64_t offset = field->device_offset;
+        spyi_recipe_text(r, &name);
+        spyi_recipe_type(r, &field->type);
+        spyi_recipe_u64(r, &offset);
+        if (r->out) continue;
+        field->name = name;
+        field->device_offset = (size_t)offset;
+        (void)spyi_recipe_expect(r, name && field->type, "a field has no name or type");
+    }
+}
+
+static bool spyi_recipe_fields_fit(const spyi_type_text *t) {
+    bool fit = t->device_align > 0 && t->device_align <= 4096 && t->device_size <= SIZE_MAX / 4;
+    for (uint32_t i = 0; fit && i < t->field_count; i++) {
+        const spyi_field *field = &t->fields[i];
+        fit = field->type->kind != SPYI_TYPE_OTHER && field->type->host_size <= SIZE_MAX / 4 &&
+              field->device_offset <= t->device_size &&
+              field->type->device_size <= t->device_size - field->device_offset;
+    }
+    return fit;
+}
+
+static const spyi_type *spyi_recipe_make_struct(spyi_recipe *r, const spyi_type_text *t) {
+    bool other = false;
+    if (!spyi_recipe_expect(r, spyi_recipe_fields_fit(t), "a struct's fields do not lie in it")) return NULL;
+    const spyi_type *found = spyi_type_find_struct(r->table, t->name, t->fields, t->field_count,
+                                                   (size_t)t->device_size, (size_t)t->device_align, &other);
+    if (found) return found;
+    if (other) {
+        spyi_recipe_fail(r, SPY_ERROR_TYPE_MISMATCH,
+                         "the recipe was made when the struct '%s' had other fields, or another layout",
+                         t->name);
+        return NULL;
+    }
+    return spyi_type_struct(r->table, t->name, t->fields, t->field_count, (size_t)t->device_size,
+                            (size_t)t->device_align);
+}
+
+// NULL: there can be no such type.
+static const spyi_type *spyi_recipe_make_type(spyi_recipe *r, const spyi_type_text *t) {
+    spy_dtype scalar = (spy_dtype)t->scalar;
+    bool numbers = scalar != SPY_DTYPE_DEFAULT;
+    bool small = t->columns >= 1 && t->columns <= 4 && t->rows >= 1 && t->rows <= 4;
+    switch ((spyi_type_kind)t->kind) {
+    case SPYI_TYPE_VOID: return spyi_type_void(r->table);
+    case SPYI_TYPE_SCALAR:
+        if (!numbers) return NULL;
+        if (strcmp(t->name, spy_dtype_name(scalar)) == 0) return spyi_type_scalar(r->table, scalar);
+        return spyi_type_enum(r->table, t->name, scalar);
+    case SPYI_TYPE_VECTOR: return numbers && small ? spyi_type_vector(r->table, scalar, t->columns) : NULL;
+    case SPYI_TYPE_MATRIX:
+        return numbers && small ? spyi_type_matrix(r->table, scalar, t->rows, t->columns) : NULL;
+    case SPYI_TYPE_ARRAY:
+        return t->element && t->count > 0 && t->count <= INT64_MAX
+                   ? spyi_type_array(r->table, t->element, (int64_t)t->count)
+                   : NULL;
+    case SPYI_TYPE_STRUCT: return spyi_recipe_make_struct(r, t);
+    case SPYI_TYPE_OTHER:
+        if (t->element) return spyi_type_holder(r->table, t->name, t->element);
+        if (t->field_count) return spyi_type_opaque(r->table, t->name, t->fields, t->field_count);
+        return spyi_type_other(r->table, t->name);
+    }
+    return NULL;
+}
+
+static const spyi_type *spyi_recipe_new_type(spyi_recipe *r, const spyi_type *type) {
+    spyi_type_text t;
+    memset(&t, 0, sizeof t);
+    if (r->out) {
+        t.kind = (uint32_t)type->kind;
+        t.scalar = (uint32_t)type->scalar;
+        t.rows = type->rows;
+        t.columns = type->columns;
+        t.field_count = type->field_count;
+        t.count = (uint64_t)type->count;
+        t.device_size = type->device_size;
+        t.device_align = type->device_align;
+        t.host_size = type->host_size;
+        t.name = (char *)(uintptr_t)type->name;
+        t.element = type->element;
+        t.fields = (spyi_field *)(uintptr_t)type->fields;
+        spyi_recipe_type_fields(r, &t);
+        return type;
+    }
+    const spyi_type *made = NULL;
+    spyi_recipe_type_fields(r, &t);
+    if (spyi_recipe_expect(r, t.name != NULL, "a type has no name")) made = spyi_recipe_make_type(r, &t);
+    bool same = made && (uint32_t)made->kind == t.kind && strcmp(made->name, t.name) == 0 &&
+                made->device_size == t.device_size && made->host_size == t.host_size;
+    (void)spyi_recipe_expect(r, same, "a type is not what its name says");
+    for (uint32_t i = 0; i < t.field_count; i++) free((void *)(uintptr_t)t.fields[i].name);
+    free(t.fields);
+    free(t.name);
+    return r->status == SPY_OK ? made : NULL;
+}
+
+SPYI_FN void spyi_recipe_type(spyi_recipe *r, const spyi_type **type) {
+    uint32_t number = 0; // from 1; 0: NULL
+    if (r->out && *type) {
+        while (number < r->type_count && r->types[number] != *type) number++;
+        number = number < r->type_count ? number + 1 : SPYI_RECIPE_NEW_TYPE;
+    }
+    spyi_recipe_u32(r, &number);
+    if (!r->out) *type = NULL;
+    if (number == SPYI_RECIPE_NEW_TYPE) {
+        if (r->depth == SPYI_RECIPE_DEEPEST_TYPE) {
+            spyi_recipe_fail(r, SPY_ERROR_UNSUPPORTED, "its types are nested more than %d deep",
+                             SPYI_RECIPE_DEEPEST_TYPE);
+            return;
+        }
+        r->depth++;
+        *type = spyi_recipe_new_type(r, *type);
+        r->depth--;
+        if (*type && !spyi_recipe_keep_type(r, *type)) *type = NULL;
+    } else if (!r->out && number && spyi_recipe_expect(r, number <= r->type_count, "it has no such type")) {
+        *type = r->types[number - 1];
+    }
+}
+
+// >>plan/recipe_fields.c ------------------------------------------------------------------------------------
+
+// What a recipe holds, field by field: the same functions write it and read it. A new field of a plan, a leaf or a variant that a
+// later call looks at gets its line here, and SPYI_RECIPE_VERSION rises.
+
+enum { SPYI_RECIPE_MOST_NODES = 65536, SPYI_RECIPE_MOST_PACKS = 65536, SPYI_RECIPE_MOST_TEXTS = 4096 };
+
+// >>the head
+
+SPYI_FN void spyi_recipe_start(spyi_recipe *r, spyi_recipe_head *head) {
+    spyi_recipe_raw(r, head->magic, sizeof head->magic);
+    spyi_recipe_u32(r, &head->version);
+    spyi_recipe_u64(r, &head->size);
+}
+
+SPYI_FN void spyi_recipe_rest(spyi_recipe *r, spyi_recipe_head *head) {
+    spyi_recipe_text(r, &head->library);
+    spyi_recipe_text(r, &head->device);
+    spyi_recipe_u64(r, &head->profile);
+    spyi_recipe_bool(r, &head->prints);
+    spyi_recipe_text(r, &head->function);
+    spyi_recipe_u64(r, &head->signature);
+}
+
+SPYI_FN void spyi_recipe_head_of(const spy_device *device, spyi_recipe_head *head) {
+    const spyi_limits *limits = &device->base->limits;
+    spyi_text library = { NULL, 0, 0 };
+    memset(head, 0, sizeof *head);
+    memcpy(head->magic, SPYI_RECIPE_MAGIC, sizeof head->magic);
+    head->version = SPYI_RECIPE_VERSION;
+    spyi_compiler_identity(device->compiler, &library);
+    head->library = spyi_strdup(spyi_text_str(&library));
+    head->device = spyi_strdup(limits->info.name);
+    head->profile = spyi_hash(&limits->profile, sizeof limits->profile, 0);
+    head->prints = device->printer != NULL;
+    spyi_text_free(&library);
+}
+
+SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head) {
+    free(head->library);
+    free(head->device);
+    free(head->function);
+}
+
+// >>leaves
+
+static const spyi_value_kind *spyi_recipe_find_kind(const spyi_recipe *r, const char *name, uint32_t traits,
+                                                    uint8_t field_op) {
+    for (uint32_t i = 0; i < spyi_values_all(r->values); i++) { // generators, and kinds from outside
+        const spyi_value_kind *kind = r->values->items[i].custom;
+        if (kind && spyi_kind_is(kind, name, traits, field_op)) return kind;
+    }
+    return spyi_kind_known(name, traits, field_op);
+}
+
+static void spyi_recipe_kind(spyi_recipe *r, spyi_leaf *leaf) {
+    const spyi_value_kind *kind = leaf->kind;
+    char *name = r->out ? (char *)(uintptr_t)kind->name : NULL;
+    uint8_t field_op = r->out ? kind->run->field_op : 0;
+    spyi_recipe_text(r, &name);
+    spyi_recipe_u32(r, &leaf->traits);
+    spyi_recipe_u8(r, &field_op);
+    if (r->out) return;
+    if (name) leaf->kind = spyi_recipe_find_kind(r, name, leaf->traits, field_op);
+    if (!leaf->kind)
+        spyi_recipe_fail(r, SPY_ERROR_TYPE_MISMATCH, "the recipe has a leaf of kind '%s', which is not here",
+                         name ? name : "");
+    free(name);
+}
+
+// Of a plan, or of a variant's shader parameters, which have no leaves of gradients. `leaf_count`: how many there are of them.
+static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_count) {
+    char *kind_type = (char *)(uintptr_t)leaf->kind_type;
+    spyi_recipe_kind(r, leaf);
+    spyi_recipe_u32(r, &leaf->value);
+    spyi_recipe_text(r, &leaf->path);
+    spyi_recipe_type(r, &leaf->type);
+    spyi_recipe_type(r, &leaf->element);
+    spyi_recipe_type(r, &leaf->packed);
+    spyi_recipe_bool(r, &leaf->in);
+    spyi_recipe_bool(r, &leaf->out);
+    spyi_recipe_bool(r, &leaf->splat);
+    spyi_recipe_u32(r, &leaf->batch_rank);
+    spyi_recipe_raw(r, leaf->map, sizeof leaf->map);
+    spyi_recipe_u32(r, &leaf->consumed);
+    spyi_recipe_dims(r, leaf->consumed_dims);
+    spyi_recipe_u32(r, &leaf->field_size);
+    spyi_recipe_u32(r, &leaf->field_align);
+    spyi_recipe_bool(r, &leaf->reads);
+    spyi_recipe_bool(r, &leaf->writes);
+    spyi_recipe_bool(r, &leaf->untracked);
+    spyi_recipe_bool(r, &leaf->texels);
+    spyi_recipe_bool(r, &leaf->binds);
+    spyi_recipe_text(r, &kind_type);
+    // No number of a site: spyi_recipe_write() refuses kernels that have them.
+    leaf->role = (spyi_role)spyi_recipe_enum(r, (uint32_t)leaf->role, (uint32_t)SPYI_ROLE_INSIDE + 1);
+    spyi_recipe_u32(r, &leaf->value_leaf);
+    spyi_recipe_u32(r, &leaf->grads[0]);
+    spyi_recipe_u32(r, &leaf->grads[1]);
+    spyi_recipe_u8(r, &leaf->whole_grads);
+    spyi_recipe_bool(r, &leaf->paired);
+    leaf->mode =
+        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    spyi_recipe_bool(r, &leaf->param_in);
+    spyi_recipe_bool(r, &leaf->param_out);
+    spyi_recipe_type(r, &leaf->differential);
+    if (r->out) return;
+    if (kind_type) leaf->kind_type = spyi_type_other(r->table, kind_type)->name;
+    free(kind_type);
+    bool good = leaf->path && leaf->type && leaf->element && leaf->value < spyi_values_all(r->values) &&
+                leaf->batch_rank <= SPY_MAX_RANK && leaf->consumed <= SPY_MAX_RANK &&
+                leaf->value_leaf < leaf_count && leaf->grads[0] < leaf_count && leaf->grads[1] < leaf_count;
+    for (uint32_t d = 0; good && d < leaf->batch_rank; d++) good = leaf->map[d] < SPY_MAX_RANK;
+    (void)spyi_recipe_expect(r, good, "a leaf says what cannot be");
+}
+
+// >>the plan part
+
+static void spyi_recipe_function(spyi_recipe *r, spyi_signature *s) {
+    void *params = s->params;
+    s->callee = (spyi_callee)spyi_recipe_enum(r, (uint32_t)s->callee, (uint32_t)SPYI_CALLEE_CONSTRUCTOR + 1);
+    spyi_recipe_text(r, &s->spelling);
+    spyi_recipe_text(r, &s->display);
+    spyi_recipe_type(r, &s->result);
+    spyi_recipe_bool(r, &s->generic);
+    spyi_recipe_bool(r, &s->differentiable);
+    spyi_recipe_bool(r, &s->built_in);
+    spyi_recipe_list(r, &s->param_count, SPYI_RECIPE_MOST_TEXTS, &params, sizeof *s->params);
+    s->params = (spyi_param *)params;
+    for (uint32_t i = 0; i < s->param_count; i++) {
+        spyi_param *p = &s->params[i];
+        char *name = (char *)(uintptr_t)p->name;
+        spyi_recipe_text(r, &name);
+        p->name = name;
+        spyi_recipe_type(r, &p->type);
+        spyi_recipe_bool(r, &p->in);
+        spyi_recipe_bool(r, &p->out);
+        spyi_recipe_bool(r, &p->no_diff);
+        spyi_recipe_bool(r, &p->has_default);
+        (void)spyi_recipe_expect(r, name && p->type, "a parameter has no name or type");
+    }
+    (void)spyi_recipe_expect(r, s->display && s->result, "a signature has no text or result");
+}
+
+static void spyi_recipe_node(spyi_recipe *r, const spyi_bound *b, uint32_t number) {
+    spyi_node *node = &b->nodes[number];
+    uint32_t leaf = (uint32_t)(node->leaf + 1);
+    spyi_recipe_text(r, &node->name);
+    spyi_recipe_type(r, &node->type);
+    leaf = spyi_recipe_enum(r, leaf, b->leaf_count + 1);
+    node->leaf = (int32_t)leaf - 1;
+    spyi_recipe_u32(r, &node->first);
+    spyi_recipe_u32(r, &node->count);
+    spyi_recipe_bool(r, &node->in);
+    spyi_recipe_bool(r, &node->out);
+    bool good = !node->count || (node->first > number && node->first <= b->node_count &&
+                                 node->count <= b->node_count - node->first);
+    (void)spyi_recipe_expect(r, good && node->type, "a node has no type, or fields that are not there");
+}
+
+static void spyi_recipe_options(spyi_recipe *r, spyi_options *o) {
+    void *conformances = o->conformances;
+    spyi_recipe_text(r, &o->prelude);
+    spyi_recipe_list(r, &o->conformance_count, SPYI_RECIPE_MOST_TEXTS, &conformances,
+                     sizeof *o->conformances);
+    o->conformances = (char **)conformances;
+    for (uint32_t i = 0; i < o->conformance_count; i++) {
+        spyi_recipe_text(r, &o->conformances[i]);
+        (void)spyi_recipe_expect(r, o->conformances[i] != NULL, "a conformance has no text");
+    }
+    for (int i = 0; i < 3; i++) spyi_recipe_u32(r, &o->threads[i]);
+    spyi_recipe_u32(r, &o->group.rank);
+    spyi_recipe_dims(r, o->group.dims);
+    spyi_recipe_u32(r, &o->count_rank);
+    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    spyi_recipe_bool(r, &o->deterministic);
+    (void)spyi_recipe_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
+                             "a rank is above SPY_MAX_RANK");
+}
+
+SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_count) {
+    void *leaves = b->leaves, *nodes = b->nodes, *sizes = b->sizes;
+    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than there are values; 0: NULL
+    spyi_recipe_function(r, &b->signature);
+    spyi_recipe_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
+    b->leaves = (spyi_leaf *)leaves;
+    for (uint32_t i = 0; i < b->leaf_count; i++) spyi_recipe_leaf(r, &b->leaves[i], b->leaf_count);
+    spyi_recipe_list(r, &b->node_count, SPYI_RECIPE_MOST_NODES, &nodes, sizeof *b->nodes);
+    b->nodes = (spyi_node *)nodes;
+    for (uint32_t i = 0; i < b->node_count; i++) spyi_recipe_node(r, b, i);
+    spyi_recipe_u32(r, &b->param_count);
+    spyi_recipe_bool(r, &b->has_result);
+    spyi_recipe_u32(r, &b->rank);
+    spyi_recipe_bool(r, &b->strict);
+    spyi_recipe_options(r, &b->options);
+    spyi_recipe_bool(r, &b->uses_library);
+    spyi_recipe_bool(r, &b->names_library);
+    spyi_recipe_bool(r, &b->dispatch);
+    spyi_recipe_bool(r, &b->guarded);
+    spyi_recipe_bool(r, &b->shader);
+    spyi_recipe_bool(r, &b->call_info);
+    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    spyi_recipe_bool(r, &b->grads_inside[0]);
+    spyi_recipe_bool(r, &b->grads_inside[1]);
+    spyi_recipe_bool(r, &b->names_diff);
+    spyi_recipe_list(r, &size_count, value_count + 1, &sizes, 1);
+    if (size_count) spyi_recipe_raw(r, sizes, size_count - 1);
+    if (r->out) return;
+    if (size_count) b->sizes = (uint8_t *)sizes;
+    else free(sizes);
+    (void)spyi_recipe_expect(r,
+                             b->rank <= SPY_MAX_RANK && b->param_count <= b->node_count &&
+                                 b->has_result <= b->node_count - b->param_count &&
+                                 (!size_count || size_count == value_count + 1),
+                             "its call cannot be");
+}
+
+// >>variants
+
+static void spyi_recipe_parameter(spyi_recipe *r, spyi_parameter *p) {
+    spyi_recipe_u8(r, &p->kind);
+    spyi_recipe_u8(r, &p->stages);
+    spyi_recipe_u8(r, &p->scalar);
+    spyi_recipe_u8(r, &p->columns);
+    spyi_recipe_u16(r, &p->space);
+    spyi_recipe_u16(r, &p->count);
+    spyi_recipe_u32(r, &p->number);
+    spyi_recipe_u32(r, &p->place.holder);
+    spyi_recipe_u32(r, &p->place.offset);
+    bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
+    (void)spyi_recipe_expect(
+        r,
+        p->kind <= SPYI_PARAMETER_RW_TEXELS && p->count >= 1 &&
+            (!texels || (p->scalar < SPY_DTYPE_COUNT && p->columns >= 1 && p->columns <= 4)),
+        "a kernel's parameter cannot be");
+}
+
+static void spyi_recipe_interface(spyi_recipe *r, spyi_program *program) {
+    spyi_interface *i = &program->iface;
+    void *parameters = program->parameters;
+    const uint32_t most = SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS + SPYI_MOST_ENTRY_PARAMS;
+    uint32_t next = 0;
+    bool good = true;
+    spyi_recipe_list(r, &i->parameter_count, most, &parameters, sizeof *program->parameters);
+    i->parameters = program->parameters = (spyi_parameter *)parameters;
+    for (uint32_t k = 0; k < i->parameter_count; k++) {
+        spyi_parameter *p = &program->parameters[k];
+        spyi_recipe_parameter(r, p);
+        if (p->kind == SPYI_PARAMETER_VALUES) continue;
+        good = good && p->number == next;
+        next += p->count;
+    }
+    for (int k = 0; k < 3; k++) spyi_recipe_u32(r, &i->group[k]);
+    spyi_recipe_u32(r, &i->block_size);
+    spyi_recipe_bool(r, &i->block_by_address);
+    spyi_recipe_u32(r, &i->shared_bytes);
+    for (int k = 0; k < 3; k++) good = good && i->group[k] >= 1 && i->group[k] <= 1024;
+    (void)spyi_recipe_expect(r, good && i->block_size <= 1u << 30, "a kernel's parameters cannot be");
+}
+
+static void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
+    void *literals = program->literals.items;
+    spyi_recipe_text(r, &program->label);
+    spyi_recipe_text(r, &program->entry);
+    spyi_recipe_bytes(r, &program->code);
+    spyi_recipe_interface(r, program);
+    spyi_recipe_list(r, &program->literals.count, SPYI_RECIPE_MOST_PACKS, &literals,
+                     sizeof *program->literals.items);
+    program->literals.items = (spyi_literal *)literals;
+    for (uint32_t i = 0; i < program->literals.count; i++) {
+        spyi_recipe_u32(r, &program->literals.items[i].hash);
+        spyi_recipe_text(r, &program->literals.items[i].text);
+        (void)spyi_recipe_expect(r, program->literals.items[i].text != NULL, "a literal has no text");
+    }
+    (void)spyi_recipe_expect(r, program->label && program->entry && program->code.size,
+                             "a kernel has no name or no code");
+}
+
+// Bytes that an operation writes.
+static uint64_t spyi_recipe_pack_size(const spyi_pack *pack, const spyi_leaf *leaf, bool index64) {
+    switch ((spyi_pack_op)pack->op) {
+    case SPYI_PACK_BASE:
+    case SPYI_PACK_STRIDE:
+    case SPYI_PACK_INNER: return index64 ? 8 : 4;
+    case SPYI_PACK_PRINT:
+    case SPYI_PACK_ADDRESS:
+    case SPYI_PACK_SUMS: return 8;
+    case SPYI_PACK_SCALAR:
+    case SPYI_PACK_BYTES:
+    case SPYI_PACK_INLINE:
+    case SPYI_PACK_KIND: return leaf->field_size;
+    case SPYI_PACK_SIZES:
+    case SPYI_PACK_BINDING: return 0;
+    default: return 4;
+    }
+}
+
+// `size`: bytes that the program fills; `bindings`: that it may set.
+static void spyi_recipe_packs(spyi_recipe *r, spyi_pack **packs, uint32_t *count, const spyi_leaf *leaves,
+                              uint32_t leaf_count, uint64_t size, uint32_t bindings, bool index64) {
+    void *items = *packs;
+    spyi_recipe_list(r, count, SPYI_RECIPE_MOST_PACKS, &items, sizeof **packs);
+    *packs = (spyi_pack *)items;
+    for (uint32_t i = 0; i < *count; i++) {
+        spyi_pack *pack = &(*packs)[i];
+        spyi_recipe_u8(r, &pack->op);
+        spyi_recipe_u8(r, &pack->dim);
+        spyi_recipe_u16(r, &pack->leaf);
+        spyi_recipe_u32(r, &pack->offset);
+        if (r->out) continue;
+        bool leafless = pack->op < SPYI_PACK_BASE || pack->op == SPYI_PACK_ELEMENT ||
+                        pack->op == SPYI_PACK_TEAM || pack->op == SPYI_PACK_PRINT;
+        bool good = pack->op <= SPYI_PACK_BINDING && pack->dim < SPY_MAX_RANK &&
+                    (leafless || pack->leaf < leaf_count);
+        if (good && pack->op == SPYI_PACK_BINDING) good = pack->offset < bindings;
+        else if (good)
+            good =
+                pack->offset + spyi_recipe_pack_size(pack, leafless ? NULL : &leaves[pack->leaf], index64) <=
+                size;
+        if (!spyi_recipe_expect(r, good, "an operation packs what is not there")) return;
+    }
+}
+
+static void spyi_recipe_leaf_numbers(spyi_recipe *r, uint16_t *numbers, uint32_t *count,
+                                     uint32_t leaf_count) {
+    *count = spyi_recipe_enum(r, *count, SPYI_MOST_MEMORY_LEAVES + 1);
+    for (uint32_t i = 0; i < *count; i++) {
+        spyi_recipe_u16(r, &numbers[i]);
+        (void)spyi_recipe_expect(r, numbers[i] < leaf_count, "it has no such leaf");
+    }
+}
+
+static void spyi_recipe_emitted(spyi_recipe *r, const spyi_bound *b, const spyi_variant_key *key,
+                                spyi_emitted *e) {
+    spyi_recipe_u32(r, &e->block_size);
+    spyi_recipe_bool(r, &e->block_by_address);
+    spyi_recipe_leaf_numbers(r, e->bindings, &e->binding_count, b->leaf_count);
+    spyi_recipe_leaf_numbers(r, e->holders, &e->holder_count, b->leaf_count);
+    spyi_recipe_u32(r, &e->group_size);
+    spyi_recipe_bool(r, &e->prints);
+    spyi_recipe_packs(r, &e->packs, &e->pack_count, b->leaves, b->leaf_count, e->block_size, 0, key->index64);
+}
+
+// The uniform buffers' bytes are each call's: the recipe has their sizes.
+static void spyi_recipe_feeds(spyi_recipe *r, spyi_feeds *feeds) {
+    void *leaves = feeds->leaves;
+    uint64_t size = 0;
+    feeds->uniform_count = spyi_recipe_enum(r, feeds->uniform_count, SPYI_MOST_UNIFORMS + 1);
+    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+        spyi_recipe_u32(r, &feeds->uniforms[i].size);
+        size += spyi_align(feeds->uniforms[i].size, 16);
+    }
+    if (!spyi_recipe_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
+    if (!r->out) { // as spyi_feeds_make() lays them out
+        uint64_t at = 0;
+        feeds->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
+        if (!feeds->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        for (uint32_t i = 0; feeds->data && i < feeds->uniform_count; i++) {
+            feeds->uniforms[i].data = feeds->data + at;
+            at += spyi_align(feeds->uniforms[i].size, 16);
+        }
+    }
+    feeds->binding_count = spyi_recipe_enum(r, feeds->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
+    spyi_recipe_list(r, &feeds->count, UINT16_MAX, &leaves, sizeof *feeds->leaves);
+    feeds->leaves = (spyi_leaf *)leaves;
+    for (uint32_t i = 0; i < feeds->count; i++) spyi_recipe_leaf(r, &feeds->leaves[i], feeds->count);
+    spyi_recipe_packs(r, &feeds->packs, &feeds->pack_count, feeds->leaves, feeds->count, size,
+                      feeds->binding_count, false);
+}
+
+SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_variant *v,
+                                 spyi_program *program) {
+    uint32_t steps = 1;
+    spyi_recipe_raw(r, &v->key, sizeof v->key); // bytes alone
+    spyi_recipe_u32(r, &steps);
+    (void)spyi_recipe_expect(r,
+                             steps == 1 && v->key.walk_count == b->leaf_count && v->key.rank <= SPY_MAX_RANK,
+                             "a variant is of another call");
+    spyi_recipe_program(r, program);
+    spyi_recipe_emitted(r, b, &v->key, &v->emitted);
+    spyi_recipe_feeds(r, &v->feeds);
+    if (r->out || r->status != SPY_OK) return;
+    const spyi_interface *i = &program->iface;
+    const spyi_kernel_base has = spyi_interface_counts(i);
+    (void)spyi_recipe_expect(
+        r,
+        has.block_size == v->emitted.block_size && i->block_by_address == v->emitted.block_by_address &&
+            has.binding_count == v->feeds.binding_count && has.uniform_count == v->feeds.uniform_count &&
+            v->emitted.binding_count <= v->feeds.binding_count,
+        "a kernel takes other parameters than it is given");
+}
+
+// >>plan/recipe_write.c -------------------------------------------------------------------------------------
+
+// A plan becomes bytes.
+
+static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
+    return variant->twins ? variant->twins->program : variant->program;
+}
+
+// What recipes do not hold; NULL: all of it.
+static const char *spyi_recipe_refusal(const spyi_plan *plan) {
+    const spy_device *device = plan->function->object.device;
+    if (plan->redirect) return "it leads to plans and is none itself";
+    if (!device->keep_programs || !plan->signature) return "the device does not keep its kernels' code";
+    if (device->bounds)
+        return "kernels that check indices (desc.check_bounds) have an address of this process's memory";
+    if (plan->generation != plan->function->module->generation) return "its module has been reloaded since";
+    if (plan->bound.sizes && !plan->sized_from)
+        return "the sizes that its types were chosen by are known only once a plain call has been made";
+    for (uint32_t i = 0; i < plan->variant_count; i++)
+        if (!spyi_variant_program(plan->variants[i]))
+            return "a kernel of it was made before the device kept its kernels' code";
+    return NULL;
+}
+
+SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, spyi_text *error) {
+    const char *refusal = spyi_recipe_refusal(plan);
+    uint32_t failed = spyi_failed_allocations(), variants = plan->variant_count;
+    size_t before = bytes->size;
+    spyi_recipe_head head;
+    spyi_recipe r;
+    if (refusal) {
+        spyi_text_add(error, "no recipe can be written: %s", refusal);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    memset(&r, 0, sizeof r);
+    r.out = bytes;
+    spyi_recipe_head_of(plan->function->object.device, &head);
+    head.function = spyi_strdup(plan->function->name);
+    head.signature = plan->signature;
+    spyi_recipe_start(&r, &head);
+    spyi_recipe_rest(&r, &head);
+    spyi_recipe_bound(&r, (spyi_bound *)(uintptr_t)&plan->bound, plan->value_count);
+    spyi_text sizes = { NULL, 0, 0 };
+    if (plan->bound.sizes)
+        spyi_text_add_n(&sizes, (const char *)plan->key + plan->sized_from,
+                        plan->key_size - plan->sized_from);
+    spyi_recipe_bytes(&r, &sizes);
+    spyi_text_free(&sizes);
+    spyi_recipe_u32(&r, &variants);
+    for (uint32_t i = 0; i < variants; i++)
+        spyi_recipe_variant(&r, &plan->bound, plan->variants[i],
+                            (spyi_program *)(uintptr_t)spyi_variant_program(plan->variants[i]));
+    spyi_recipe_head_free(&head);
+    free(r.types);
+    spyi_text_add(error, "%s", spyi_text_str(&r.problem));
+    spyi_text_free(&r.problem);
+    spy_status status = spyi_check_allocations(failed, r.status, error);
+    if (status != SPY_OK) {
+        bytes->size = before;
+        return status;
+    }
+    uint64_t size = bytes->size - before + SPYI_RECIPE_END;
+    memcpy(bytes->data + before + SPYI_RECIPE_MAGIC_SIZE + sizeof head.version, &size, sizeof size);
+    uint64_t hash = spyi_hash(bytes->data + before, bytes->size - before, SPYI_RECIPE_VERSION);
+    spyi_text_add_n(bytes, (const char *)&hash, sizeof hash);
+    status = spyi_check_allocations(failed, SPY_OK, error);
+    if (status != SPY_OK) bytes->size = before;
+    return status;
+}
+
+// >>plan/recipe_read.c --------------------------------------------------------------------------------------
+
+// Bytes become a plan, with its kernels loaded: nothing is bound, written or compiled.
+
+// >>the head
+
+// Whether these are the bytes of a recipe, as they were written; what is behind the start is left to read.
+static void spyi_recipe_open(spyi_recipe *r, const void *bytes, size_t size) {
+    spyi_recipe_head start;
+    uint64_t hash;
+    memset(&start, 0, sizeof start);
+    r->at = (const uint8_t *)bytes;
+    r->left = size;
+    spyi_recipe_start(r, &start);
+    if (!spyi_recipe_expect(r, size >= SPYI_RECIPE_START + SPYI_RECIPE_END, "it ends too early")) return;
+    if (memcmp(start.magic, SPYI_RECIPE_MAGIC, sizeof start.magic) != 0) {
+        spyi_recipe_fail(r, SPY_ERROR_INVALID_ARGUMENT, "these bytes are no recipe of slangpy's");
+    } else if (start.version != SPYI_RECIPE_VERSION) {
+        spyi_recipe_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                         "the recipe has format %u, and this library reads and writes format %u",
+                         start.version, SPYI_RECIPE_VERSION);
+    } else if (start.size != size) {
+        spyi_recipe_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                         "the recipe is damaged: it says that it has %llu bytes, and there are %zu",
+                         (unsigned long long)start.size, size);
+    } else {
+        r->left -= SPYI_RECIPE_END;
+        memcpy(&hash, r->at + r->left, sizeof hash);
+        if (hash != spyi_hash(bytes, size - SPYI_RECIPE_END, SPYI_RECIPE_VERSION))
+            spyi_recipe_damaged(r, "its content is not what was written");
+    }
+}
+
+// Whether it was made for this compiler, device and call.
+static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
+    spyi_recipe_head head, here;
+    memset(&head, 0, sizeof head);
+    spyi_recipe_rest(r, &head);
+    spyi_recipe_head_of(function->object.device, &here);
+    if (r->status == SPY_OK && (!here.library || !here.device))
+        spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (!spyi_recipe_expect(r, head.library && head.device && head.function, "its head has no names")) {
+        // the reason is known
+    } else if (strcmp(head.library, here.library) != 0) {
+        spyi_recipe_fail(r, SPY_ERROR_NO_COMPILER, "the recipe was made with %s, and this device uses %s",
+                         head.library, here.library[0] ? here.library : "no compiler yet");
+    } else if (head.profile != here.profile) {
+        spyi_recipe_fail(r, SPY_ERROR_UNSUPPORTED,
+                         "the recipe was made for '%s', and kernels for this device, '%s', are other ones: "
+                         "their features or limits differ",
+                         head.device, here.device);
+    } else if (head.prints != here.prints) {
+        spyi_recipe_fail(r, SPY_ERROR_UNSUPPORTED,
+                         "the recipe was made %s desc.enable_print, and this device was made %s it",
+                         head.prints ? "with" : "without", here.prints ? "with" : "without");
+    } else if (strcmp(head.function, function->name) != 0) {
+        spyi_recipe_fail(r, SPY_ERROR_NOT_FOUND, "the recipe is one of '%s'", head.function);
+    } else if (head.signature != spyi_recipe_signature(function, r->values)) {
+        spyi_recipe_fail(r, SPY_ERROR_TYPE_MISMATCH,
+                         "the recipe was made for other arguments, options or parameters of the function");
+    }
+    spyi_recipe_head_free(&head);
+    spyi_recipe_head_free(&here);
+}
+
+// Whether the values have the sizes that the recipe's types were chosen by.
+static void spyi_recipe_check_sizes(spyi_recipe *r, const uint8_t *sizes) {
+    const spyi_values *values = r->values;
+    spyi_text wanted = { NULL, 0, 0 };
+    size_t at = 0;
+    spyi_recipe_bytes(r, &wanted);
+    for (uint32_t i = 0; sizes && r->status == SPY_OK && i < values->count; i++) {
+        const spyi_value *v = &values->items[i];
+        size_t trailing = sizes[i] < v->rank ? sizes[i] : v->rank, bytes = trailing * sizeof *v->dims;
+        bool same = wanted.size - at >= bytes &&
+                    (!bytes || memcmp(wanted.data + at, v->dims + v->rank - trailing, bytes) == 0);
+        if (!same)
+            spyi_recipe_fail(r, SPY_ERROR_TYPE_MISMATCH, "the recipe was made for arguments of other sizes");
+        at += bytes;
+    }
+    (void)spyi_recipe_expect(r, at == wanted.size, "it has more sizes than arguments");
+    spyi_text_free(&wanted);
+}
+
+// >>variants
+
+static void spyi_recipe_load(spyi_recipe *r, spy_device *device, spyi_variant *variant,
+                             spyi_program *program) {
+    spyi_text step = { NULL, 0, 0 };
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = program->label;
+    desc.code = program->code.data;
+    desc.code_size = program->code.size;
+    desc.entry = program->entry;
+    desc.iface = program->iface;
+    spyi_text_add(&step, "load %s", program->label);
+    spyi_step(&device->ctx, spyi_text_str(&step), false);
+    r->status =
+        spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), &variant->kernel, NULL, &r->problem);
+    spyi_step(&device->ctx, spyi_text_str(&step), true);
+    spyi_text_free(&step);
+    if (r->status == SPY_OK) spyi_print_learn(device, &program->literals);
+}
+
+static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
+    spy_device *device = plan->function->object.device;
+    spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
+    spyi_program *program = (spyi_program *)spyi_calloc(1, sizeof *program);
+    if (variant && program) {
+        spyi_recipe_variant(r, &plan->bound, variant, program);
+        if (r->status == SPY_OK && spyi_variant_find(plan, &variant->key))
+            spyi_recipe_damaged(r, "it has a variant twice");
+        if (r->status == SPY_OK) spyi_recipe_load(r, device, variant, program);
+        if (r->status == SPY_OK && !spyi_variant_touch(&plan->bound, variant))
+            spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    } else {
+        spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    }
+    if (variant && device->keep_programs) {
+        variant->program = program;
+        program = NULL;
+    }
+    spyi_program_free(program);
+    if (!variant) return;
+    if (r->status != SPY_OK) spyi_variant_free(device, variant);
+    else r->status = spyi_plan_add_variant(plan, variant, &r->problem); // frees it when it fails
+}
+
+// >>the plan
+
+SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
+                                    size_t size, spyi_plan **out, spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations(), variants = 0;
+    spy_device *device = function->object.device;
+    spyi_plan *plan = NULL;
+    spyi_recipe r;
+    *out = NULL;
+    memset(&r, 0, sizeof r);
+    r.table = device->types;
+    r.values = values;
+    spyi_recipe_open(&r, bytes, size);
+    if (r.status == SPY_OK && device->bounds)
+        spyi_recipe_fail(&r, SPY_ERROR_UNSUPPORTED,
+                         "recipes have no kernels that check indices, and this device asks for them "
+                         "(desc.check_bounds)");
+    if (r.status == SPY_OK) spyi_recipe_check(&r, function);
+    if (r.status == SPY_OK) plan = spyi_plan_new(function, values);
+    if (plan) {
+        spyi_recipe_bound(&r, &plan->bound, values->count);
+        spyi_recipe_check_sizes(&r, plan->bound.sizes);
+        if (r.status == SPY_OK && !spyi_plan_add_launch(plan))
+            spyi_recipe_fail(&r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        spyi_recipe_u32(&r, &variants);
+        for (uint32_t i = 0; r.status == SPY_OK && i < variants; i++) spyi_recipe_add_variant(&r, plan);
+        (void)spyi_recipe_expect(&r, r.left == 0, "something stands behind its end");
+    }
+    spyi_text_add(error, "%s", spyi_text_str(&r.problem));
+    spy_status status = spyi_check_allocations(failed, r.status, error);
+    spyi_text_free(&r.problem);
+    free(r.types);
+    if (status == SPY_OK) *out = plan;
+    else if (plan) spyi_plan_release(device, plan);
     return status;
 }
 

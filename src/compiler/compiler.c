@@ -55,6 +55,13 @@ uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
     return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
 }
 
+SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *out) {
+    spyi_global_lock();
+    const spyi_sl_library *library = compiler ? compiler->library : NULL;
+    spyi_global_unlock();
+    if (library) spyi_text_add(out, "Slang %s", library->version);
+}
+
 SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     const spyi_sl_library *library = NULL;
     spyi_global_lock();

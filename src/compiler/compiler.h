@@ -41,6 +41,9 @@ SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // units first
 SPYI_FN uint64_t
 spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opened the library: 0 or 1
 
+// What of the compiler's library kernels depend on: "Slang 2026.14.1". "": it has not been opened yet.
+SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *out);
+
 // >>units
 typedef struct spyi_unit_desc {
     const char *path;        // file, or NULL

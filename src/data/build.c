@@ -20,8 +20,10 @@ struct spyi_build {
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
+    spyi_text blob;  // what compile has made, where the device keeps it
     uint32_t failed; // allocations
-    // The task: the profile, the desc with NULL for its pointers, then what they lead to.
+    // The task: the profile, the desc with NULL for its pointers, then what they lead to. Without `compiles` the code is a blob.
+    bool compiles;
     spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
     size_t size;
@@ -47,7 +49,8 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     plain.code = NULL;
     plain.iface.parameters = NULL;
     b->size = 0;
-    b->profile = *profile;
+    b->compiles = profile != NULL;
+    if (profile) b->profile = *profile;
     spyi_build_add(b, profile, sizeof *profile, &head);
     spyi_build_add(b, &plain, sizeof plain, &head);
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
@@ -65,6 +68,7 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
 static void spyi_build_free(spyi_build *b) {
     spyi_text_free(&b->error);
     spyi_text_free(&b->log);
+    spyi_text_free(&b->blob);
     free(b->bytes);
     free(b);
 }
@@ -91,12 +95,16 @@ static void spyi_build_make(spyi_build *b) {
     spyi_text blob = { NULL, 0, 0 };
     spyi_kernel_desc desc = b->desc; // of the blob
     uint32_t failed = spyi_failed_allocations();
-    b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc, &blob,
-                                         &b->error);
-    desc.code = blob.data;
-    desc.code_size = blob.size;
+    b->status = SPY_OK;
+    if (b->compiles) {
+        b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc,
+                                             &blob, &b->error);
+        desc.code = blob.data;
+        desc.code_size = blob.size;
+    }
     if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
-    spyi_text_free(&blob);
+    if (device->keep_programs) b->blob = blob;
+    else spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
 
@@ -155,7 +163,7 @@ static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
 
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
-                                     spyi_text *error) {
+                                     spyi_text *blob, spyi_text *error) {
     spyi_long_wait wait;
     spyi_build *b = spyi_build_new(device, profile, desc);
     *kernel = NULL;
@@ -188,6 +196,10 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     spyi_note_failed_allocations(b->failed);
     spy_status status = b->status;
     *kernel = b->kernel;
+    if (blob) {
+        *blob = b->blob;
+        memset(&b->blob, 0, sizeof b->blob);
+    }
     spyi_text_add_n(error, spyi_text_str(&b->error), b->error.size);
     spyi_build_free(b);
     return status;

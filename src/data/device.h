@@ -48,6 +48,8 @@ struct spy_device {
     spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spyi_builds builds;
+    bool
+        keep_programs; // kernels keep their code in host memory, from which recipes are written (plan/recipe.h)
     spy_device_stats stats;
     // What the rooms above keep here. This room does not look into it.
     const spyi_module_table *modules_of; // module/
@@ -89,10 +91,11 @@ SPYI_FN void spyi_device_free(spy_device *device); // the last part of its relea
 
 // >>build.c
 // The backend's compile and load, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
-// the thread goes on. `what` is for messages. Free-threaded.
+// the thread goes on. `what` is for messages. Free-threaded. `profile` NULL: desc->code is a blob, which is only loaded. `blob`,
+// which may be NULL, gets what compile has made where device->keep_programs says so; else it is empty.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
-                                     spyi_text *error);
+                                     spyi_text *blob, spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
 // When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
 // spyi_device_free() when it is.

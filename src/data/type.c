@@ -277,6 +277,54 @@ const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spy
     return spyi_type_intern(types, &t);
 }
 
+SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                               uint32_t count, size_t device_size, size_t device_align,
+                                               bool *other) {
+    spyi_type wanted = spyi_type_blank(SPYI_TYPE_STRUCT);
+    const spyi_type *found = NULL;
+    wanted.name = name;
+    wanted.fields = fields;
+    wanted.field_count = count;
+    wanted.device_size = device_size;
+    wanted.device_align = device_align;
+    uint64_t hash = spyi_hash(name, strlen(name), (uint64_t)SPYI_TYPE_STRUCT);
+    *other = false;
+    spyi_mutex_lock(&types->lock);
+    for (const spyi_type_node *node = types->buckets[hash % SPYI_TYPE_BUCKETS]; node; node = node->next) {
+        if (node->hash != hash || node->type.kind != SPYI_TYPE_STRUCT || strcmp(node->type.name, name) != 0)
+            continue;
+        if (spyi_type_same(&node->type, &wanted)) found = &node->type;
+        else *other = true;
+    }
+    spyi_mutex_unlock(&types->lock);
+    return found;
+}
+
+SPYI_FN uint64_t spyi_type_hash(const spyi_type *type) {
+    if (!type) return 0;
+    uint64_t words[10];
+    words[0] = (uint64_t)type->kind;
+    words[1] = (uint64_t)type->scalar;
+    words[2] = (uint64_t)type->rows << 32 | type->columns;
+    words[3] = (uint64_t)type->count;
+    words[4] = type->device_size;
+    words[5] = type->device_align;
+    words[6] = type->host_size;
+    words[7] = type->field_count;
+    words[8] = spyi_type_hash(type->element);
+    words[9] = spyi_hash(type->name, strlen(type->name), 0);
+    uint64_t hash = spyi_hash(words, sizeof words, 1);
+    for (uint32_t i = 0; i < type->field_count; ++i) {
+        const spyi_field *field = &type->fields[i];
+        words[0] = hash;
+        words[1] = spyi_type_hash(field->type);
+        words[2] = field->device_offset;
+        words[3] = spyi_hash(field->name, strlen(field->name), 2);
+        hash = spyi_hash(words, 4 * sizeof *words, 3);
+    }
+    return hash;
+}
+
 const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar) {
     spyi_type t = *spyi_type_scalar(types, scalar);
     t.name = spyi_strdup(name);

@@ -59,6 +59,13 @@ SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *ele
 // fields is the same type; one of the same name and other fields is another type.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
+// The struct of the table with that name, these fields and this layout; NULL: there is none yet. *other: there is one of that name
+// that differs.
+SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                               uint32_t count, size_t device_size, size_t device_align,
+                                               bool *other);
+// Of its name and layout, with those of all that it is made of: the same in every process.
+SPYI_FN uint64_t spyi_type_hash(const spyi_type *type);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
 // What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.

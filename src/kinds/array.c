@@ -59,6 +59,10 @@ static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEM
                                                &spyi_upload_memory };
 static const spyi_value_kind spyi_upload_kind = { "host array", &spyi_upload_build, &spyi_upload_run };
 
+SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void) {
+    return &spyi_upload_kind;
+}
+
 // >>one value
 
 static bool spyi_array_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {

@@ -43,6 +43,11 @@ SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void);  // bytes.c
 SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // array.c: one value in the block, or run over
 SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void); // tensor.c: by element
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void);    // result.c: a new tensor
+// Those that these make a leaf be when it is bound.
+SPYI_FN const spyi_value_kind *spyi_filling_kind_of(
+    void); // number.c: a number for a whole vector in a uniform buffer
+SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void);   // array.c: an array that is run over
+SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void); // result.c: one value that returns
 // result.c: one value that returns to host memory. `spyi_kind_return` makes the leaf one.
 SPYI_FN void spyi_kind_return(spyi_leaf *leaf);
 // tensor.c: how the numbers of an array or tensor feed the leaf's type. false: fitting->hint says why they do not.

@@ -16,6 +16,10 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 // The kind of what is given by parts: ConstantBuffer<T> and ParameterBlock<T> parameters, arrays of buffers, and T[] itself.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
+// The kind by which a recipe knows it: its name, and what is true of it. NULL: there is none, or it is an argument's own, which its
+// value tells (spyi_value.custom).
+SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
+SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
 // What a parameter of a type of its own takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 

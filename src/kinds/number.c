@@ -88,6 +88,10 @@ static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_RE
                                                 NULL };
 static const spyi_value_kind spyi_filling_kind = { "number", &spyi_filling_build, &spyi_filling_run };
 
+SPYI_FN const spyi_value_kind *spyi_filling_kind_of(void) {
+    return &spyi_filling_kind;
+}
+
 // >>one number
 
 static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {

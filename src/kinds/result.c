@@ -57,6 +57,10 @@ static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_M
                                                  &spyi_readback_memory };
 static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
 
+SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void) {
+    return &spyi_readback_kind;
+}
+
 SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
     spyi_leaf_set_kind(leaf, &spyi_readback_kind);
 }

@@ -1,6 +1,7 @@
 // The plan of a call: found in the cache, or made (bind, and what feeds the module's globals) and put there. Making one leaves the
 // device, and other calls have it meanwhile.
 #include "plan/cache.h"
+#include "plan/recipe.h"
 
 // >>calls that leave the device
 
@@ -115,15 +116,17 @@ SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan) {
     return plan->launch;
 }
 
-SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
-                                    spyi_text *error) {
-    uint32_t failed = spyi_failed_allocations();
+SPYI_FN bool spyi_plan_add_launch(spyi_plan *plan) {
+    plan->launch = plan->launches[0] = spyi_launch_new(&plan->bound);
+    return plan->launch != NULL;
+}
+
+SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *values) {
     spyi_plan *plan = (spyi_plan *)spyi_calloc(1, sizeof *plan);
     if (plan) plan->key = (uint8_t *)spyi_malloc(values->key_size);
     if (!plan || !plan->key) {
         free(plan);
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
     }
     memcpy(plan->key, values->key, values->key_size);
     plan->key_size = values->key_size;
@@ -131,7 +134,20 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->function = function;
     plan->generation = function->module->generation;
     plan->references = 1;
+    plan->value_count = values->count;
+    if (function->object.device->keep_programs) plan->signature = spyi_recipe_signature(function, values);
+    return plan;
+}
+
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
+                                    spyi_text *error) {
+    uint32_t failed = spyi_failed_allocations();
+    spyi_plan *plan = spyi_plan_new(function, values);
     spy_status status = SPY_OK;
+    if (!plan) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
     if (!values->threads && spyi_unit_is_shader(function->module->unit, function->name)) {
         spyi_text_add(
             error, "it is a shader of its own, which no kernel can call for each element (libslang would not "
@@ -153,8 +169,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                       SPYI_MOST_MEMORY_LEAVES);
         status = SPY_ERROR_UNSUPPORTED;
     }
-    if (status == SPY_OK) plan->launch = plan->launches[0] = spyi_launch_new(&plan->bound);
-    if (status == SPY_OK && !plan->launch) {
+    if (status == SPY_OK && !spyi_plan_add_launch(plan)) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
@@ -204,9 +219,19 @@ static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values 
     if (!key) return false;
     memcpy(key, values->key, values->key_size);
     memcpy(made->bound.sizes, sizes, values->count);
+    made->sized_from = short_size;
     made->key = key;
     made->key_size = values->key_size;
     made->hash = spyi_hash(key, made->key_size, 0);
+    return true;
+}
+
+SPYI_FN bool spyi_plan_insert(spy_device *device, spyi_plan *plan, spyi_values *values, uint32_t short_size) {
+    if (plan->bound.sizes && !spyi_plan_redirect(device, plan, values, short_size)) {
+        spyi_plan_release(device, plan);
+        return false;
+    }
+    spyi_cache_insert(device, plan);
     return true;
 }
 
@@ -236,12 +261,10 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
             return SPY_OK;
         }
     }
-    if (made->bound.sizes && !spyi_plan_redirect(device, made, values, short_size)) {
-        spyi_plan_release(device, made);
+    if (!spyi_plan_insert(device, made, values, short_size)) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    spyi_cache_insert(device, made);
     device->stats.plans_built++;
     *plan = made;
     return SPY_OK;

@@ -7,10 +7,20 @@
 
 // >>variants: one compiled kernel
 
+// What a kernel was loaded from, and what its messages say: kept in host memory where device->keep_programs says so.
+typedef struct spyi_program {
+    char *label, *entry;
+    spyi_text code; // the blob
+    spyi_interface iface;
+    spyi_parameter *parameters; // the interface's
+    spyi_literals literals;     // of what it prints
+} spyi_program;
+
 // A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
 typedef struct spyi_twins {
     uint32_t references; // variants
     spyi_kernel *kernel;
+    spyi_program *program; // as the variants' own
     spyi_inputs inputs;
     spyi_entry entry; // of a shader, with the places of its parameters
     char *text;
@@ -32,8 +42,9 @@ struct spyi_variant {
     uint32_t touch_count;
     bool untracked; // it may read and write where nobody knows: an argument is an address
     spyi_kernel *kernel;
-    spyi_twins *twins; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;    // room for a launch's: of touches, sums, group counts, the print buffer
+    spyi_program *program; // NULL: not kept; of twins theirs is
+    spyi_twins *twins;     // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;        // room for a launch's: of touches, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
@@ -62,6 +73,10 @@ struct spyi_plan {
     spyi_plan *chain;         // next of its bucket
     spyi_plan *newer, *older; // by use
     spyi_plan *retired;       // next of those that wait for the GPU
+    // For recipes.
+    uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
+    uint32_t value_count; // arguments
+    uint32_t sized_from;  // where the sizes begin in the key that types were chosen by; 0: there are none
 };
 
 // plan.c
@@ -80,6 +95,13 @@ SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const voi
 // spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
+
+// A plan of the call that binds nothing yet; NULL: out of memory. And, once it is bound, its first launch; false: out of memory.
+SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *values);
+SPYI_FN bool spyi_plan_add_launch(spyi_plan *plan);
+// Puts a new plan into the cache, with a redirect where types were chosen by sizes: `short_size` is that of the values' key
+// without these. false: out of memory, and the plan has been released.
+SPYI_FN bool spyi_plan_insert(spy_device *device, spyi_plan *plan, spyi_values *values, uint32_t short_size);
 
 // The plan of a call, from the cache or built and inserted. May leave the device.
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
@@ -100,6 +122,11 @@ SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *erro
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
+// A copy of what a kernel is loaded from: its desc, whose code is the blob and goes over to the program, and what it prints. NULL:
+// out of memory, and the blob has been freed.
+SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
+                                        const spyi_literals *literals);
+SPYI_FN void spyi_program_free(spyi_program *program); // NULL is fine
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
 // The variant that plan->launch names. *left: the device has been left meanwhile, and the launch must be worked out anew before

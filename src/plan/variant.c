@@ -138,6 +138,8 @@ static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, 
     }
     twins->references = 1;
     twins->kernel = variant->kernel;
+    twins->program = variant->program;
+    variant->program = NULL;
     twins->inputs = *inputs;
     twins->entry = *entry;
     memset(inputs, 0, sizeof *inputs);
@@ -187,6 +189,48 @@ static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *ke
     return SPY_OK;
 }
 
+// >>programs that are kept
+
+SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
+                                        const spyi_literals *literals) {
+    spyi_program *p = (spyi_program *)spyi_calloc(1, sizeof *p);
+    const spyi_interface *iface = &desc->iface;
+    if (!p) {
+        spyi_text_free(blob);
+        return NULL;
+    }
+    p->label = spyi_strdup(desc->label);
+    p->entry = spyi_strdup(desc->entry);
+    p->code = *blob;
+    memset(blob, 0, sizeof *blob);
+    p->parameters =
+        (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *iface->parameters);
+    bool good = p->label && p->entry && p->parameters;
+    for (uint32_t i = 0; good && i < literals->count; i++)
+        good = spyi_literals_add(&p->literals, literals->items[i].hash, literals->items[i].text,
+                                 strlen(literals->items[i].text));
+    if (!good) {
+        spyi_program_free(p);
+        return NULL;
+    }
+    p->iface = *iface;
+    if (iface->parameter_count)
+        memcpy(p->parameters, iface->parameters,
+               iface->parameter_count * sizeof *iface->parameters);
+    p->iface.parameters = p->parameters;
+    return p;
+}
+
+SPYI_FN void spyi_program_free(spyi_program *program) {
+    if (!program) return;
+    free(program->label);
+    free(program->entry);
+    free(program->parameters);
+    spyi_text_free(&program->code);
+    spyi_literals_free(&program->literals);
+    free(program);
+}
+
 // >>making
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
@@ -227,6 +271,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
         spyi_parameters parameters;
+        spyi_text blob = { NULL, 0, 0 };
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -238,8 +283,11 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.iface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
         spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, error);
+        status =
+            spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, &blob, error);
         spyi_step(&device->ctx, spyi_text_str(&step), true);
+        if (status == SPY_OK && blob.size) variant->program = spyi_program_make(&desc, &blob, &code.literals);
+        else spyi_text_free(&blob);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_twin(variant, &code.inputs, &own, error);
     }
@@ -262,9 +310,11 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
     if (variant->kernel && last) device->backend->destroy_kernel(device->gpu, variant->kernel);
     if (twins && last) {
         spyi_inputs_free(&twins->inputs);
+        spyi_program_free(twins->program);
         free(twins->text);
         free(twins);
     }
+    spyi_program_free(variant->program);
     free(variant->touches);
     free(variant->uses);
     spyi_emitted_free(&variant->emitted);
