@@ -67,6 +67,7 @@ typedef struct side {
 
 static side sides[SIDES]; // [0] compiles, [1] reads
 static spyi_text reports[SIDES]; // of null devices
+static bool prints;              // devices have desc.enable_print
 
 static spy_module *load(side *s, const char *name, const char *text) {
     spy_module_desc m;
@@ -124,6 +125,7 @@ static void open_side(side *s, const spy_backend *backend, const void *backend_d
     memset(&d, 0, sizeof d);
     d.backend = backend;
     d.backend_desc = backend_desc;
+    d.enable_print = prints;
     d.adapter_name = getenv("SPY_TEST_ADAPTER");
     s->device = spy_create_device(&d);
     if (!s->device && backend != spyi_null_backend()) {
@@ -479,6 +481,73 @@ static void test_same_work_for_cuda(void **state) {
     compare_all(&desc);
 }
 
+// Arrays without a size: on the device that compiles, calls that give other numbers of buffers run one kernel.
+static void test_unsized(void **state) {
+    (void)state;
+    static const char text[] = "float of(StructuredBuffer<float> b[], int k, int i) { return b[k][i]; }\n";
+    spyi_null_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.target = SPYI_TARGET_CUDA;
+    open_null(&desc);
+    for (int k = 0; k < SIDES; k++) {
+        spy_release_module(sides[k].module);
+        sides[k].module = load(&sides[k], "unsized", text);
+    }
+    for (size_t count = 2; count < 5; count++) {
+        call c[SIDES];
+        spy_arg buffers[SIDES][4];
+        spyi_text error = { NULL, 0, 0 };
+        size_t from[SIDES];
+        for (int k = 0; k < SIDES; k++) {
+            spy_args list = { buffers[k], count };
+            memset(&c[k], 0, sizeof c[k]);
+            c[k].function = "of";
+            for (size_t i = 0; i < count; i++) buffers[k][i] = spy_arg_tensor(NULL, sides[k].t[i]);
+            give(&c[k], spy_arg_struct("b", list)), give(&c[k], spy_arg_i32("k", 1)), give(&c[k], spy_arg_call_id("i"));
+            give(&c[k], spy_arg_tensor("_result", sides[k].t[9]));
+            from[k] = spyi_null_op_count(sides[k].device->gpu);
+        }
+        if (make_call(&sides[0], &c[0]) != SPY_OK) fail_msg("%s", spy_take_error(sides[0].device).message);
+        spyi_text bytes = written(&sides[0], (int)count);
+        if (read_for(&sides[1], &c[1], bytes.data, bytes.size, true, &error) != SPY_OK) fail_msg("%s", spyi_text_str(&error));
+        if (make_call(&sides[1], &c[1]) != SPY_OK) fail_msg("%s", spy_take_error(sides[1].device).message);
+        assert_int_equal(sides[1].device->stats.kernels_built, 0);
+        same_work((int)count, from);
+        spyi_text_free(&bytes);
+    }
+    assert_int_equal(sides[0].device->stats.kernels_built, 1);
+    close_sides();
+}
+
+// What kernels print comes with their recipe.
+static void test_print(void **state) {
+    (void)state;
+    static const char text[] = "import slangpy_print;\nfloat told(float x) { if (x == 4) print(\"x is {}\", x); return x; }\n";
+    prints = true;
+    open_null(NULL);
+    prints = false;
+    call c[SIDES];
+    spyi_text error = { NULL, 0, 0 };
+    for (int k = 0; k < SIDES; k++) {
+        spy_release_module(sides[k].module);
+        sides[k].module = load(&sides[k], "print", text);
+        memset(&c[k], 0, sizeof c[k]);
+        c[k].function = "told";
+        give(&c[k], spy_arg_tensor("x", sides[k].t[0])), give(&c[k], spy_arg_tensor("_result", sides[k].t[9]));
+    }
+    if (make_call(&sides[0], &c[0]) != SPY_OK) fail_msg("%s", spy_take_error(sides[0].device).message);
+    spyi_text bytes = written(&sides[0], 0);
+    const spyi_literals *literals = &last_plan(&sides[0])->variants[0]->program->literals;
+    assert_true(last_plan(&sides[0])->variants[0]->emitted.prints);
+    assert_int_equal(literals->count, 1);
+    if (read_for(&sides[1], &c[1], bytes.data, bytes.size, true, &error) != SPY_OK) fail_msg("%s", spyi_text_str(&error));
+    if (make_call(&sides[1], &c[1]) != SPY_OK) fail_msg("%s", spy_take_error(sides[1].device).message);
+    assert_int_equal(sides[1].device->stats.kernels_built, 0);
+    assert_string_equal(last_plan(&sides[1])->variants[0]->program->literals.items[0].text, literals->items[0].text);
+    spyi_text_free(&bytes);
+    close_sides();
+}
+
 // >>what is refused
 
 // Makes call `n` on the first device, and gives its recipe and what the second one is to be asked with.
@@ -526,12 +595,12 @@ static void test_refused(void **state) {
     change(&c[1], &bytes, 0, 1, "no recipe");
     change(&c[1], &bytes, 8, 1, "format 0, and this library reads and writes format 1");
     change(&c[1], &bytes, 12, 1, "bytes, and there are");
-    size_t library = 20, device = after_text(&bytes, library), profile = after_text(&bytes, device), prints = profile + 8,
-           function = prints + 1, signature = after_text(&bytes, function);
+    size_t library = 20, device = after_text(&bytes, library), profile = after_text(&bytes, device), print = profile + 8,
+           function = print + 1, signature = after_text(&bytes, function);
     change(&c[1], &bytes, library + 4, 1, "and this device uses Slang 20");
     change(&c[1], &bytes, profile, 1, "features or limits differ");
-    change(&c[1], &bytes, prints, 1, "was made with desc.enable_print");
-    change(&c[1], &bytes, prints, 2, "damaged: a bool");
+    change(&c[1], &bytes, print, 1, "was made with desc.enable_print");
+    change(&c[1], &bytes, print, 2, "damaged: a bool");
     change(&c[1], &bytes, function + 4, 1, "the recipe is one of '`dd'");
     change(&c[1], &bytes, signature, 1, "other arguments, options or parameters");
     refused(&c[1], &bytes, bytes.size - 1, "bytes, and there are");
@@ -778,6 +847,8 @@ static void test_real_device(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unsized),
+        cmocka_unit_test(test_print),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_changed_struct),
@@ -788,5 +859,6 @@ int main(void) {
         cmocka_unit_test(test_same_work_by_bindings),
         cmocka_unit_test(test_same_work_for_cuda),
     };
+    cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }
