@@ -8845,6 +8845,7 @@ struct spy_device {
     uint64_t readback_submit;          // batch of a call that was left before they came; 0: none
     struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
     struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    uint32_t launch_graphs;            // that plans keep of calls of several dispatches
     bool barrier_owed;                 // an operation that should have brought one failed
     uint64_t epoch;                    // of hazards, from 1
     spyi_transition *transitions;      // before the last work, `transition_count` of them
@@ -34245,7 +34246,10 @@ static spyi_launch *spyi_launch_new(const spyi_bound *bound) {
 }
 
 SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch) {
-    if (launch->graph) device->backend->graph_destroy(device->gpu, launch->graph);
+    if (launch->graph) {
+        device->backend->graph_destroy(device->gpu, launch->graph);
+        device->launch_graphs--;
+    }
     free(launch->again);
     launch->graph = NULL;
     launch->again = NULL;
@@ -37813,6 +37817,7 @@ SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, sp
 // blocks alone that have changed since it was launched.
 
 #define SPYI_AGAIN_GRAPH_AFTER 4u
+#define SPYI_AGAIN_MOST_GRAPHS 64u // of a device: each holds 116 KiB of its memory on an H200
 
 static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
     memset(dispatch, 0, sizeof *dispatch);
@@ -37868,6 +37873,7 @@ static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
         else (void)device->backend->graph_end(device->gpu, NULL, &ignored);
     }
     spyi_text_free(&ignored);
+    if (launch->graph) device->launch_graphs++;
     for (uint32_t i = 0; i < launch->again->step_count && status == SPY_OK; i++)
         memcpy(launch->again->steps[i].launched, launch->again->steps[i].block,
                launch->again->steps[i].variant->emitted.block_size);
@@ -37921,7 +37927,9 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
             spyi_use_of(&sums->resource, 0, again->sums_bytes, SPYI_USE_READS | SPYI_USE_WRITES);
     }
     bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
-    if (pays && !launch->graph && ++again->runs == SPYI_AGAIN_GRAPH_AFTER) spyi_again_make_graph(plan, sums);
+    if (pays && !launch->graph && device->launch_graphs < SPYI_AGAIN_MOST_GRAPHS &&
+        ++again->runs == SPYI_AGAIN_GRAPH_AFTER)
+        spyi_again_make_graph(plan, sums);
     status = pays && launch->graph ? spyi_again_launch(plan, uses, use_count, error)
                                    : spyi_again_one_by_one(plan, sums, false, error);
     if (sums) spyi_pool_give(device, sums);

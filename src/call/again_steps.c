@@ -4,6 +4,7 @@
 #include "call/again.h"
 
 #define SPYI_AGAIN_GRAPH_AFTER 4u
+#define SPYI_AGAIN_MOST_GRAPHS 64u // of a device: each holds 116 KiB of its memory on an H200
 
 static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
     memset(dispatch, 0, sizeof *dispatch);
@@ -59,6 +60,7 @@ static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
         else (void)device->backend->graph_end(device->gpu, NULL, &ignored);
     }
     spyi_text_free(&ignored);
+    if (launch->graph) device->launch_graphs++;
     for (uint32_t i = 0; i < launch->again->step_count && status == SPY_OK; i++)
         memcpy(launch->again->steps[i].launched, launch->again->steps[i].block,
                launch->again->steps[i].variant->emitted.block_size);
@@ -112,7 +114,9 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
             spyi_use_of(&sums->resource, 0, again->sums_bytes, SPYI_USE_READS | SPYI_USE_WRITES);
     }
     bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
-    if (pays && !launch->graph && ++again->runs == SPYI_AGAIN_GRAPH_AFTER) spyi_again_make_graph(plan, sums);
+    if (pays && !launch->graph && device->launch_graphs < SPYI_AGAIN_MOST_GRAPHS &&
+        ++again->runs == SPYI_AGAIN_GRAPH_AFTER)
+        spyi_again_make_graph(plan, sums);
     status = pays && launch->graph ? spyi_again_launch(plan, uses, use_count, error)
                                    : spyi_again_one_by_one(plan, sums, false, error);
     if (sums) spyi_pool_give(device, sums);

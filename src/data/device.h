@@ -32,6 +32,7 @@ struct spy_device {
     uint64_t readback_submit;          // batch of a call that was left before they came; 0: none
     struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
     struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    uint32_t launch_graphs;            // that plans keep of calls of several dispatches
     bool barrier_owed;                 // an operation that should have brought one failed
     uint64_t epoch;                    // of hazards, from 1
     spyi_transition *transitions;      // before the last work, `transition_count` of them

@@ -94,7 +94,10 @@ static spyi_launch *spyi_launch_new(const spyi_bound *bound) {
 }
 
 SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch) {
-    if (launch->graph) device->backend->graph_destroy(device->gpu, launch->graph);
+    if (launch->graph) {
+        device->backend->graph_destroy(device->gpu, launch->graph);
+        device->launch_graphs--;
+    }
     free(launch->again);
     launch->graph = NULL;
     launch->again = NULL;

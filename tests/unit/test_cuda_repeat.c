@@ -279,6 +279,40 @@ static void test_several(void **state) {
     close_sides();
 }
 
+// More calls than may have a graph: the rest go one by one, until a graph is given up.
+static void test_many_several(void **state) {
+    enum { CALLS = 70, MOST = 64 };
+    static spy_module *modules[CALLS];
+    spy_call_options o;
+    char text[160], name[32];
+    (void)state;
+    open_sides(false);
+    spy_device *device = sides[1].device;
+    spy_tensor *x = make_graded(1, SPY_SHAPE(1, 16)), *w = make_graded(1, SPY_SHAPE(16, 1)), *r = make_graded(1, SPY_SHAPE(16, 16));
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_BACKWARD;
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", r));
+    for (uint32_t k = 0; k < CALLS; k++) {
+        spy_module_desc m;
+        memset(&m, 0, sizeof m);
+        (void)snprintf(name, sizeof name, "several_%u", k);
+        (void)snprintf(text, sizeof text, "[Differentiable] float f(float x, float w) { return x * w * %u.0; }\n", k);
+        m.name = name;
+        m.source = text;
+        modules[k] = spy_load_module(device, &m);
+        assert_non_null(modules[k]);
+        for (uint32_t i = 0; i < 6; i++) OK(device, spy_call_with(spy_find_function(modules[k], "f"), args, &o));
+        assert_int_equal(fake->execs, k < MOST ? k + 1 : MOST);
+    }
+    OK(device, spy_wait(device));
+    for (uint32_t k = 0; k < 3; k++) spy_release_module(modules[k]);
+    for (uint32_t i = 0; i < 3; i++) OK(device, spy_call_with(spy_find_function(modules[CALLS - 1], "f"), args, &o));
+    OK(device, spy_wait(device));
+    for (uint32_t i = 0; i < 3; i++) OK(device, spy_call_with(spy_find_function(modules[CALLS - 1], "f"), args, &o));
+    assert_int_equal(fake->execs, MOST - 2);
+    close_sides();
+}
+
 // What the driver refuses is done without a graph.
 static void test_several_failures(void **state) {
     static const char *const calls[] = { "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags" };
@@ -385,7 +419,7 @@ int main(int count, char **words) {
     (void)count;
     path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_calls), cmocka_unit_test(test_counts),  cmocka_unit_test(test_captured), cmocka_unit_test(test_several), cmocka_unit_test(test_several_failures),
+        cmocka_unit_test(test_random_calls), cmocka_unit_test(test_counts),  cmocka_unit_test(test_captured), cmocka_unit_test(test_several), cmocka_unit_test(test_several_failures), cmocka_unit_test(test_many_several),
         cmocka_unit_test(test_many_kernels), cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
