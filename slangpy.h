@@ -6674,6 +6674,17 @@ typedef enum spyi_work_number {
 
 typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
 
+// Visits what kept work points to, so that it can leave the process and come back. A visitor may change each pointer and handle
+// that it is shown, and the visit goes on with what it leaves there. Offsets count from the start of the chunk.
+typedef struct spyi_work_visitor {
+    void (*kernel)(void *user, spyi_kernel **kernel);
+    void (*inside)(void *user,
+                   void *pointer); // where a pointer of any type stands: to bytes behind the work, or NULL
+    void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
+    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // of a chunk
+    void *user;
+} spyi_work_visitor;
+
 // What is true of all work of a kind, whoever does it.
 typedef struct spyi_work_kind {
     uint32_t number; // spyi_work_number
@@ -6681,6 +6692,8 @@ typedef struct spyi_work_kind {
     // Copies the work and all that it points to, but for chunks and kernels, into `bytes`, 16-byte aligned, and returns how
     // many bytes that takes. `bytes` NULL: only that. The function NULL: the work cannot be kept, in a command list for one.
     size_t (*keep)(const spyi_work *work, void *bytes);
+    // Shows all pointers and handles of kept work to the visitor, but for those of spyi_work. NULL: it has none.
+    void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
 // How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are
@@ -6997,8 +7010,25 @@ static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
     return used;
 }
 
+// How many bindings and uniform buffers there are, the kernel says: it comes first.
+static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_dispatch *d = (spyi_dispatch *)(void *)work;
+    v->kernel(v->user, &d->kernel);
+    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
+    v->inside(v->user, &d->block);
+    v->inside(v->user, &d->bindings);
+    v->inside(v->user, &d->uniforms);
+    spyi_binding *bindings = (spyi_binding *)(uintptr_t)d->bindings;
+    spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)d->uniforms;
+    for (uint32_t i = 0; i < kernel->binding_count; i++)
+        v->handle(v->user, &bindings[i].handle, &bindings[i].offset);
+    for (uint32_t i = 0; i < kernel->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
+    if (d->indirect) v->handle(v->user, &d->indirect, &d->indirect_offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_dispatch(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch", spyi_keep_dispatch };
+    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch", spyi_keep_dispatch,
+                                         spyi_visit_dispatch };
     return &kind;
 }
 
@@ -7008,8 +7038,14 @@ static size_t spyi_keep_copy(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_copy_work), bytes);
 }
 
+static void spyi_visit_copy(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_copy_work *copy = (spyi_copy_work *)(void *)work;
+    v->memory(v->user, &copy->to, &copy->to_offset);
+    v->memory(v->user, &copy->from, &copy->from_offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_copy(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy", spyi_keep_copy };
+    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy", spyi_keep_copy, spyi_visit_copy };
     return &kind;
 }
 
@@ -7017,14 +7053,19 @@ static size_t spyi_keep_fill(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_fill_work), bytes);
 }
 
+static void spyi_visit_fill(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_fill_work *fill = (spyi_fill_work *)(void *)work;
+    v->memory(v->user, &fill->to, &fill->offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill", spyi_keep_fill };
+    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill", spyi_keep_fill, spyi_visit_fill };
     return &kind;
 }
 
 // Host data are of one moment: a list copies from device memory.
 SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL };
+    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL, NULL };
     return &kind;
 }
 
@@ -7039,8 +7080,12 @@ static size_t spyi_keep_label(const spyi_work *work, void *bytes) {
     return used;
 }
 
+static void spyi_visit_label(spyi_work *work, const spyi_work_visitor *v) {
+    v->inside(v->user, &((spyi_label_work *)(void *)work)->name);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_label(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label", spyi_keep_label };
+    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label", spyi_keep_label, spyi_visit_label };
     return &kind;
 }
 
@@ -7049,7 +7094,7 @@ static size_t spyi_keep_time_mark(const spyi_work *work, void *bytes) {
 }
 
 SPYI_FN const spyi_work_kind *spyi_work_time_mark(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp", spyi_keep_time_mark };
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp", spyi_keep_time_mark, NULL };
     return &kind;
 }
 
@@ -7057,8 +7102,14 @@ static size_t spyi_keep_time_store(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_time_store_work), bytes);
 }
 
+static void spyi_visit_time_store(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_time_store_work *store = (spyi_time_store_work *)(void *)work;
+    v->memory(v->user, &store->to, &store->offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_time_store(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps", spyi_keep_time_store };
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps", spyi_keep_time_store,
+                                         spyi_visit_time_store };
     return &kind;
 }
 
@@ -26145,7 +26196,7 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_ARRAY, // from host memory into the block
     SPYI_AGAIN_TENSOR,
     SPYI_AGAIN_UNUSED, // a tensor that is only there
-    SPYI_AGAIN_NEW // makes a tensor
+    SPYI_AGAIN_NEW     // makes a tensor
 } spyi_again_op;
 
 // What `bind` is told, and what it says besides what it puts into the leaf.
@@ -26202,6 +26253,8 @@ typedef struct spyi_kind_memory {
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
+#define SPYI_MOST_ADDRESSES 3 // of a field: a tensor's, and those of its two gradients
+
 typedef struct spyi_kind_run {
     uint32_t traits;
     uint8_t field_op; // spyi_field_op
@@ -26217,6 +26270,8 @@ typedef struct spyi_kind_run {
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Takes the gradients that the kernel adds to out of a packed field: a further pass must not add again. NULL: it has none.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
+    // Where addresses stand in its packed field, at most SPYI_MOST_ADDRESSES of them; returns how many. NULL: there is none.
+    uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
     // Bytes of the elements that its field tells the number of, in a uniform buffer of their own. NULL: it has none.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
     const spyi_kind_memory *memory; // NULL: calls make none
@@ -26320,6 +26375,7 @@ SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
 // A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
+SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
 SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 
 // >>kinds/value.c -------------------------------------------------------------------------------------------
@@ -26554,6 +26610,7 @@ static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_RE
                                                 spyi_number_expected,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_filling_kind = { "number", &spyi_filling_build, &spyi_filling_run };
 
@@ -26599,6 +26656,7 @@ static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REP
                                                spyi_number_expected,
                                                NULL,
                                                NULL,
+                                               NULL,
                                                NULL };
 static const spyi_value_kind spyi_number_kind = { "number", &spyi_number_build, &spyi_number_run };
 
@@ -26638,16 +26696,7 @@ static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
 
 static const spyi_kind_build spyi_bytes_build = { spyi_bytes_bind,      NULL, spyi_kind_plain_field,
                                                   spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_BYTES,
-                                              SPYI_AGAIN_NEVER,
-                                              NULL,
-                                              spyi_bytes_pack,
-                                              spyi_bytes_match,
-                                              spyi_bytes_expected,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS, SPYI_FIELD_BYTES, SPYI_AGAIN_NEVER, NULL, spyi_bytes_pack, spyi_bytes_match, spyi_bytes_expected, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_bytes_kind = { "host bytes", &spyi_bytes_build, &spyi_bytes_run };
 
 SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {
@@ -26701,16 +26750,7 @@ static const spyi_kind_build spyi_readback_build = {
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
-                                                     SPYI_TRAIT_RETURNS,
-                                                 SPYI_FIELD_KIND,
-                                                 SPYI_AGAIN_NEVER,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 &spyi_readback_memory };
+                                                     SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_readback_memory };
 static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
 
 SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void) {
@@ -26760,16 +26800,7 @@ static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, 
 static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
 static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
 static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
-                                            SPYI_FIELD_KIND,
-                                            SPYI_AGAIN_NEW,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            &spyi_new_memory };
+                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEW, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_new_memory };
 static const spyi_value_kind spyi_new_kind = { "new tensor", &spyi_new_build, &spyi_new_run };
 
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void) {
@@ -26785,16 +26816,7 @@ static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf
 static const spyi_kind_build spyi_unused_build = {
     NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
 };
-static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_UNUSED,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED, SPYI_FIELD_KIND, SPYI_AGAIN_UNUSED, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_unused_kind = { "nothing", &spyi_unused_build, &spyi_unused_run };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {
@@ -26851,16 +26873,7 @@ static bool spyi_tensor_bind(spyi_fitting *fitting, const spyi_value *value, spy
 
 static const spyi_kind_build spyi_tensor_build = { spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL };
 static const spyi_kind_run spyi_tensor_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TENSOR |
-                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_TENSOR,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_TENSOR, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_tensor_kind = { "tensor", &spyi_tensor_build, &spyi_tensor_run };
 
 SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void) {
@@ -26916,16 +26929,7 @@ static const spyi_kind_build spyi_upload_build = {
 }; // spyi_array_bind makes such leaves
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               &spyi_upload_memory };
+                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_upload_memory };
 static const spyi_value_kind spyi_upload_kind = { "host array", &spyi_upload_build, &spyi_upload_run };
 
 SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void) {
@@ -26989,16 +26993,7 @@ static void spyi_array_expected(const spyi_leaf *leaf, spyi_text *out) {
 
 static const spyi_kind_build spyi_array_build = { spyi_array_bind,      NULL, spyi_kind_plain_field,
                                                   spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED,
-                                              SPYI_FIELD_ARRAY,
-                                              SPYI_AGAIN_ARRAY,
-                                              NULL,
-                                              spyi_array_pack,
-                                              spyi_array_match,
-                                              spyi_array_expected,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED, SPYI_FIELD_ARRAY, SPYI_AGAIN_ARRAY, NULL, spyi_array_pack, spyi_array_match, spyi_array_expected, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_array_kind = { "host array", &spyi_array_build, &spyi_array_run };
 
 SPYI_FN const spyi_value_kind *spyi_array_kind_of(void) {
@@ -27036,6 +27031,7 @@ static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_call_id_kind = { "call_id", &spyi_call_id_build, &spyi_call_id_run };
 static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL, NULL,
@@ -27043,6 +27039,7 @@ static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL,
 static const spyi_kind_run spyi_thread_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                   SPYI_FIELD_KIND,
                                                   SPYI_AGAIN_NEVER,
+                                                  NULL,
                                                   NULL,
                                                   NULL,
                                                   NULL,
@@ -27136,6 +27133,7 @@ static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_grid_kind = { "grid", &spyi_grid_build, &spyi_grid_run };
 
@@ -27205,6 +27203,7 @@ static const spyi_kind_run spyi_range_run = {
     NULL, // match: its number of elements is the call's
     NULL, // expected
     NULL, // stop_adding
+    NULL, // addresses
     NULL, // elements
     NULL, // memory: none
 };
@@ -27294,6 +27293,7 @@ static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_hash_kind = { "wang_hash", &spyi_hash_build, &spyi_hash_run };
 static const spyi_kind_build spyi_random_build = { spyi_random_bind, NULL, spyi_random_field,
@@ -27304,6 +27304,7 @@ static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                spyi_random_describe,
                                                spyi_random_pack,
                                                spyi_kind_same,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -27459,6 +27460,12 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
+// Fields of what is bound have no bytes.
+static uint32_t spyi_buffer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    offsets[0] = 0;
+    return leaf->binds ? 0 : 1;
+}
+
 static const char *spyi_buffer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
@@ -27482,16 +27489,7 @@ static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, cons
 static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
                                                    spyi_kind_own_field, spyi_kind_own_load,
                                                    spyi_buffer_takes,   spyi_buffer_type_name };
-static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               spyi_buffer_check,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_buffer_check, NULL, NULL, NULL, spyi_buffer_addresses, NULL, NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {
@@ -27534,6 +27532,7 @@ static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                SPYI_AGAIN_NEVER,
                                                NULL,
                                                spyi_holder_pack,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -27587,6 +27586,7 @@ static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
                                                 spyi_unsized_pack,
+                                                NULL,
                                                 NULL,
                                                 NULL,
                                                 NULL,
@@ -27714,6 +27714,13 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
+static uint32_t spyi_view_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    uint32_t count = leaf->field_size / (uint32_t)sizeof(spyi_view);
+    for (uint32_t i = 0; i < count; i++)
+        offsets[i] = i * (uint32_t)sizeof(spyi_view) + (uint32_t)offsetof(spyi_view, data);
+    return count;
+}
+
 static const char *spyi_view_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     if (strcmp(base, "TensorView") != 0 && strcmp(base, "DiffTensorView") != 0) return NULL;
@@ -27725,16 +27732,7 @@ static const char *spyi_view_takes(const spyi_type *type, const char *base, cons
 static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
                                                  spyi_kind_own_field, spyi_kind_own_load,
                                                  spyi_view_takes,     NULL };
-static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
-                                             SPYI_FIELD_KIND,
-                                             SPYI_AGAIN_NEVER,
-                                             NULL,
-                                             spyi_view_fill,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL };
+static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_view_fill, NULL, NULL, NULL, spyi_view_addresses, NULL, NULL };
 static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
 
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {
@@ -27829,6 +27827,13 @@ SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, voi
         memcpy(out + size * parts + 4 * d, &stride, 4);
     }
     return true;
+}
+
+// Each part begins with its address.
+SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    for (uint32_t i = 0; i < parts; i++) offsets[i] = i * size;
+    return parts;
 }
 
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
@@ -27944,16 +27949,7 @@ static const char *spyi_whole_takes(const spyi_type *type, const char *base, con
 static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,  NULL,
                                                   spyi_whole_field, spyi_whole_load,
                                                   spyi_whole_takes, spyi_whole_type_name };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_KIND,
-                                              SPYI_AGAIN_NEVER,
-                                              NULL,
-                                              spyi_whole_fill,
-                                              NULL,
-                                              NULL,
-                                              spyi_whole_stop_adding,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_whole_fill, NULL, NULL, spyi_whole_stop_adding, spyi_whole_addresses, NULL, NULL };
 static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
 
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
@@ -28008,6 +28004,12 @@ static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
+static uint32_t spyi_pointer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    (void)leaf;
+    offsets[0] = 0;
+    return 1;
+}
+
 static const char *spyi_pointer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     (void)rules;
@@ -28017,16 +28019,7 @@ static const char *spyi_pointer_takes(const spyi_type *type, const char *base, c
 static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
                                                     spyi_pointer_field, spyi_kind_own_load,
                                                     spyi_pointer_takes, NULL };
-static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
-                                                SPYI_FIELD_KIND,
-                                                SPYI_AGAIN_NEVER,
-                                                NULL,
-                                                spyi_pointer_fill,
-                                                NULL,
-                                                NULL,
-                                                NULL,
-                                                NULL,
-                                                NULL };
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_pointer_fill, NULL, NULL, NULL, spyi_pointer_addresses, NULL, NULL };
 static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
 
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
@@ -28156,16 +28149,7 @@ static const spyi_kind_build spyi_thread_build = {
 static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL };
 static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL };
 static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL };
-static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 
 static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_DispatchThreadID", &spyi_thread_build, &spyi_system_run },
@@ -33431,6 +33415,12 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
 // Fills touches, untracked, and room for uses, once the feeds are known. false: out of memory.
 SPYI_FN bool spyi_variant_touch(const spyi_bound *bound, spyi_variant *variant);
 
+// addresses.c
+// Tells of each address among the parameters of the variant's dispatches: where it stands in the block, or in the uniform
+// buffers' bytes, one buffer behind the other. It is 0, a number that the caller gave, or lies in memory that the dispatch uses.
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
+
 // diagnose.c
 // Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
 SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
@@ -33893,6 +33883,41 @@ SPYI_FN bool spyi_variant_touch(const spyi_bound *b, spyi_variant *variant) {
         if (spyi_leaf_is_whole(leaf)) spyi_add_touch(variant, leaf, 0);
     }
     return true;
+}
+
+// >>plan/addresses.c ----------------------------------------------------------------------------------------
+
+// Where the parameters of a dispatch have addresses. Pack operations alone write them, so that work which was recorded can be
+// told of other memory.
+
+typedef struct spyi_address_walk {
+    bool in_uniforms;
+    void (*visit)(void *user, bool in_uniforms, uint32_t offset);
+    void *user;
+} spyi_address_walk;
+
+static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *packs, uint32_t count,
+                                const spyi_leaf *leaves) {
+    uint32_t offsets[SPYI_MOST_ADDRESSES] = { 0, 0, 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_pack *pack = &packs[i];
+        uint32_t (*addresses)(const spyi_leaf *, uint32_t *) =
+            pack->op == SPYI_PACK_KIND ? leaves[pack->leaf].kind->run->addresses : NULL;
+        bool one = pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS || pack->op == SPYI_PACK_PRINT;
+        uint32_t found = one ? 1 : addresses ? addresses(&leaves[pack->leaf], offsets) : 0;
+        for (uint32_t k = 0; k < found; k++)
+            w->visit(w->user, w->in_uniforms, pack->offset + (one ? 0 : offsets[k]));
+    }
+}
+
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset),
+                                    void *user) {
+    const spyi_feeds *feeds = &variant->feeds;
+    spyi_address_walk walk = { false, visit, user };
+    spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
+    walk.in_uniforms = true;
+    spyi_walk_addresses(&walk, feeds->packs, feeds->pack_count, feeds->leaves);
 }
 
 // >>plan/cache.c --------------------------------------------------------------------------------------------

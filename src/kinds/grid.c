@@ -72,6 +72,7 @@ static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_grid_kind = { "grid", &spyi_grid_build, &spyi_grid_run };
 

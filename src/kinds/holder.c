@@ -32,6 +32,7 @@ static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL,
                                                NULL,
                                                NULL,
+                                               NULL,
                                                NULL };
 static const spyi_value_kind spyi_holder_kind = { "uniform buffer", &spyi_holder_build, &spyi_holder_run };
 
@@ -81,6 +82,7 @@ static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
                                                 spyi_unsized_pack,
+                                                NULL,
                                                 NULL,
                                                 NULL,
                                                 NULL,

@@ -57,6 +57,7 @@ static const spyi_kind_run spyi_range_run = {
     NULL, // match: its number of elements is the call's
     NULL, // expected
     NULL, // stop_adding
+    NULL, // addresses
     NULL, // elements
     NULL, // memory: none
 };

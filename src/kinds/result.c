@@ -45,16 +45,7 @@ static const spyi_kind_build spyi_readback_build = {
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
-                                                     SPYI_TRAIT_RETURNS,
-                                                 SPYI_FIELD_KIND,
-                                                 SPYI_AGAIN_NEVER,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 &spyi_readback_memory };
+                                                     SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_readback_memory };
 static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
 
 SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void) {
@@ -104,16 +95,7 @@ static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, 
 static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
 static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
 static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
-                                            SPYI_FIELD_KIND,
-                                            SPYI_AGAIN_NEW,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            &spyi_new_memory };
+                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEW, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_new_memory };
 static const spyi_value_kind spyi_new_kind = { "new tensor", &spyi_new_build, &spyi_new_run };
 
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void) {
@@ -129,16 +111,7 @@ static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf
 static const spyi_kind_build spyi_unused_build = {
     NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
 };
-static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_UNUSED,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED, SPYI_FIELD_KIND, SPYI_AGAIN_UNUSED, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_unused_kind = { "nothing", &spyi_unused_build, &spyi_unused_run };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {

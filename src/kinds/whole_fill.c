@@ -88,6 +88,13 @@ SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, voi
     return true;
 }
 
+// Each part begins with its address.
+SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    for (uint32_t i = 0; i < parts; i++) offsets[i] = i * size;
+    return parts;
+}
+
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     if (leaf->whole_grads & SPYI_WHOLE_LOADS) memset((uint8_t *)field + size * (parts - 1), 0, 8);

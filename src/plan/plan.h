@@ -139,6 +139,12 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
 // Fills touches, untracked, and room for uses, once the feeds are known. false: out of memory.
 SPYI_FN bool spyi_variant_touch(const spyi_bound *bound, spyi_variant *variant);
 
+// addresses.c
+// Tells of each address among the parameters of the variant's dispatches: where it stands in the block, or in the uniform
+// buffers' bytes, one buffer behind the other. It is 0, a number that the caller gave, or lies in memory that the dispatch uses.
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
+
 // diagnose.c
 // Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
 SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);

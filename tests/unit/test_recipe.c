@@ -8,6 +8,7 @@
 #include "api/gradient.h"
 #include "backend/null/null.h"
 #include "call/call.h"
+#include "list/list.h"
 #include "plan/recipe_fields.h"
 #endif
 
@@ -548,6 +549,93 @@ static void test_print(void **state) {
     close_sides();
 }
 
+// >>addresses: they stand where pack operations wrote them, and nowhere else
+
+typedef struct told {
+    uint32_t offsets[2][64], counts[2]; // in the block, in uniform buffers
+} told;
+
+static void tell(void *user, bool in_uniforms, uint32_t offset) {
+    told *t = (told *)user;
+    assert_true(t->counts[in_uniforms] < 64);
+    t->offsets[in_uniforms][t->counts[in_uniforms]++] = offset;
+}
+
+// Every word of `bytes` that is an address of the device's memory has been told; returns how many there are.
+static uint32_t check_told(int n, const told *t, int which, const void *bytes, uint32_t size) {
+    uint32_t found = 0;
+    for (uint32_t at = 0; at + 8 <= size; at += 4) {
+        uint64_t word;
+        memcpy(&word, (const char *)bytes + at, 8);
+        if (placed(&sides[0], word) == word) continue;
+        bool known = false;
+        for (uint32_t i = 0; i < t->counts[which]; i++) known = known || t->offsets[which][i] == at;
+        if (!known) fail_msg("call %d: an address at %u, which nobody tells", n, at);
+        found++;
+    }
+    return found;
+}
+
+// Every address that is told is 0, or lies in memory that the operation uses.
+static void check_used(int n, const spy_command_list *list, const spyi_list_op *op, const told *t, int which, const void *bytes) {
+    for (uint32_t i = 0; i < t->counts[which]; i++) {
+        uint64_t word;
+        bool used = false;
+        memcpy(&word, (const char *)bytes + t->offsets[which][i], 8);
+        for (uint32_t u = op->first_use; u < op->first_use + op->use_count; u++) {
+            const spyi_storage *storage = (const spyi_storage *)(const void *)list->uses[u].resource;
+            used = used || word - storage->chunk.address - storage->offset < storage->size;
+        }
+        if (word && !used && !op->untracked) fail_msg("call %d: the address at %u lies in no memory of its uses", n, t->offsets[which][i]);
+    }
+}
+
+static void addresses_of_all(const spyi_null_desc *desc, uint32_t least) {
+    uint32_t recorded = 0, found = 0;
+    open_null(desc);
+    for (int n = 0; n < CALLS; n++) {
+        call c;
+        room r;
+        spy_command_list *list = spy_create_command_list(sides[0].device, NULL);
+        assert_true(fill(&sides[0], n, &c, &r));
+        c.options.append_to = list;
+        recorded += make_call(&sides[0], &c) == SPY_OK;
+        for (size_t i = 0; i < list->op_count; i++) {
+            const spyi_list_op *op = &list->ops[i];
+            const spyi_dispatch *d = (const spyi_dispatch *)(const void *)op->work;
+            told t;
+            uint64_t size = 0;
+            if (!op->plan) continue;
+            memset(&t, 0, sizeof t);
+            spyi_variant_addresses(op->plan, op->variant, tell, &t);
+            for (uint32_t u = 0; u < op->variant->feeds.uniform_count; u++) size += spyi_align(d->uniforms[u].size, 16);
+            const void *uniforms = size ? d->uniforms[0].data : NULL;
+            found += check_told(n, &t, 0, d->block, op->variant->emitted.block_size);
+            found += check_told(n, &t, 1, uniforms, (uint32_t)size);
+            check_used(n, list, op, &t, 0, d->block);
+            check_used(n, list, op, &t, 1, uniforms);
+        }
+        spy_release_command_list(list);
+        free_room(&r);
+    }
+    print_message("%u of %d calls recorded, %u addresses\n", recorded, CALLS, found);
+    assert_true(recorded >= 40 && found >= least);
+    close_sides();
+}
+
+static void test_addresses(void **state) {
+    (void)state;
+    spyi_null_desc desc;
+    addresses_of_all(NULL, 100);
+    memset(&desc, 0, sizeof desc);
+    desc.prefers_bindings = true;
+    addresses_of_all(&desc, 5);
+    desc.prefers_bindings = false;
+    desc.target = SPYI_TARGET_CUDA;
+    desc.max_block_bytes = 4096;
+    addresses_of_all(&desc, 100);
+}
+
 // >>what is refused
 
 // Makes call `n` on the first device, and gives its recipe and what the second one is to be asked with.
@@ -847,6 +935,7 @@ static void test_real_device(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_unsized),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_refused),
