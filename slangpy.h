@@ -33402,6 +33402,9 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 // out of memory, and the blob has been freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
+// A kernel of what was kept: nothing is compiled.
+SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                     spyi_text *error);
 SPYI_FN void spyi_program_free(spyi_program *program); // NULL is fine
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -33545,6 +33548,8 @@ SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
 
 // The plan part: what binding has found.
 SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *bound, uint32_t value_count);
+// What a kernel is loaded from.
+SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program);
 // A variant: its key, and what its one step runs. Read: its program is there, and has no kernel yet.
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *bound, spyi_variant *variant,
                                  spyi_program *program);
@@ -34655,8 +34660,7 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     p->entry = spyi_strdup(desc->entry);
     p->code = *blob;
     memset(blob, 0, sizeof *blob);
-    p->parameters =
-        (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *iface->parameters);
+    p->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *iface->parameters);
     bool good = p->label && p->entry && p->parameters;
     for (uint32_t i = 0; good && i < literals->count; i++)
         good = spyi_literals_add(&p->literals, literals->items[i].hash, literals->items[i].text,
@@ -34667,10 +34671,28 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     }
     p->iface = *iface;
     if (iface->parameter_count)
-        memcpy(p->parameters, iface->parameters,
-               iface->parameter_count * sizeof *iface->parameters);
+        memcpy(p->parameters, iface->parameters, iface->parameter_count * sizeof *iface->parameters);
     p->iface.parameters = p->parameters;
     return p;
+}
+
+SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                     spyi_text *error) {
+    spyi_text step = { NULL, 0, 0 };
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = program->label;
+    desc.code = program->code.data;
+    desc.code_size = program->code.size;
+    desc.entry = program->entry;
+    desc.iface = program->iface;
+    spyi_text_add(&step, "load %s", program->label);
+    spyi_step(&device->ctx, spyi_text_str(&step), false);
+    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
+    spyi_step(&device->ctx, spyi_text_str(&step), true);
+    spyi_text_free(&step);
+    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
+    return status;
 }
 
 SPYI_FN void spyi_program_free(spyi_program *program) {
@@ -35443,7 +35465,7 @@ static void spyi_recipe_interface(spyi_recipe *r, spyi_program *program) {
     (void)spyi_recipe_expect(r, good && i->block_size <= 1u << 30, "a kernel's parameters cannot be");
 }
 
-static void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
+SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
     void *literals = program->literals.items;
     spyi_recipe_text(r, &program->label);
     spyi_recipe_text(r, &program->entry);
@@ -35731,25 +35753,6 @@ static void spyi_recipe_check_sizes(spyi_recipe *r, const uint8_t *sizes) {
 
 // >>variants
 
-static void spyi_recipe_load(spyi_recipe *r, spy_device *device, spyi_variant *variant,
-                             spyi_program *program) {
-    spyi_text step = { NULL, 0, 0 };
-    spyi_kernel_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.label = program->label;
-    desc.code = program->code.data;
-    desc.code_size = program->code.size;
-    desc.entry = program->entry;
-    desc.iface = program->iface;
-    spyi_text_add(&step, "load %s", program->label);
-    spyi_step(&device->ctx, spyi_text_str(&step), false);
-    r->status =
-        spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), &variant->kernel, NULL, &r->problem);
-    spyi_step(&device->ctx, spyi_text_str(&step), true);
-    spyi_text_free(&step);
-    if (r->status == SPY_OK) spyi_print_learn(device, &program->literals);
-}
-
 static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
     spy_device *device = plan->function->object.device;
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -35758,7 +35761,8 @@ static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
         spyi_recipe_variant(r, &plan->bound, variant, program);
         if (r->status == SPY_OK && spyi_variant_find(plan, &variant->key))
             spyi_recipe_damaged(r, "it has a variant twice");
-        if (r->status == SPY_OK) spyi_recipe_load(r, device, variant, program);
+        if (r->status == SPY_OK)
+            r->status = spyi_program_load(device, program, &variant->kernel, &r->problem);
         if (r->status == SPY_OK && !spyi_variant_touch(&plan->bound, variant))
             spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     } else {

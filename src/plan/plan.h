@@ -126,6 +126,9 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 // out of memory, and the blob has been freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
+// A kernel of what was kept: nothing is compiled.
+SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                     spyi_text *error);
 SPYI_FN void spyi_program_free(spyi_program *program); // NULL is fine
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);

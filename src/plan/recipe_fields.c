@@ -258,7 +258,7 @@ static void spyi_recipe_interface(spyi_recipe *r, spyi_program *program) {
     (void)spyi_recipe_expect(r, good && i->block_size <= 1u << 30, "a kernel's parameters cannot be");
 }
 
-static void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
+SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
     void *literals = program->literals.items;
     spyi_recipe_text(r, &program->label);
     spyi_recipe_text(r, &program->entry);
