@@ -539,7 +539,7 @@
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
 // only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it with the streams of other
 // libraries, while the host goes on. A kernel that comes back is launched as a CUDA graph of one node, which takes half of
-// a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.plain_launches. A kernel that
+// a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.direct_launches. A kernel that
 // faults loses the device, and with it CUDA for the rest of the process, in whatever context: that is the driver's rule. A
 // process that is started anew has it again.
 //
@@ -707,11 +707,11 @@ typedef struct spy_error {
 // >>log
 
 typedef enum spy_log_level {
-    SPY_LOG_DEFAULT = 0, // as SPY_LOG_WARNING when used as a threshold
-    SPY_LOG_ERROR,
-    SPY_LOG_WARNING,
-    SPY_LOG_INFO,
-    SPY_LOG_DEBUG
+    SPY_LOG_LEVEL_DEFAULT = 0, // as SPY_LOG_LEVEL_WARNING when used as a threshold
+    SPY_LOG_LEVEL_ERROR,
+    SPY_LOG_LEVEL_WARNING,
+    SPY_LOG_LEVEL_INFO,
+    SPY_LOG_LEVEL_DEBUG
 } spy_log_level;
 
 // Called for each message at or above the threshold. `message` is one text without a final newline, valid
@@ -776,18 +776,18 @@ typedef struct spy_allocator {
 // A scalar element type. Host layout is C's: bool 1 byte, float16 2 bytes (IEEE 754 half).
 typedef enum spy_dtype {
     SPY_DTYPE_DEFAULT = 0, // float32
-    SPY_BOOL,
-    SPY_INT8,
-    SPY_UINT8,
-    SPY_INT16,
-    SPY_UINT16,
-    SPY_INT32,
-    SPY_UINT32,
-    SPY_INT64,
-    SPY_UINT64,
-    SPY_FLOAT16,
-    SPY_FLOAT32,
-    SPY_FLOAT64,
+    SPY_DTYPE_BOOL,
+    SPY_DTYPE_INT8,
+    SPY_DTYPE_UINT8,
+    SPY_DTYPE_INT16,
+    SPY_DTYPE_UINT16,
+    SPY_DTYPE_INT32,
+    SPY_DTYPE_UINT32,
+    SPY_DTYPE_INT64,
+    SPY_DTYPE_UINT64,
+    SPY_DTYPE_FLOAT16,
+    SPY_DTYPE_FLOAT32,
+    SPY_DTYPE_FLOAT64,
     SPY_DTYPE_COUNT
 } spy_dtype;
 
@@ -852,10 +852,10 @@ struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
-    SPY_ADAPTER_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
-    SPY_ADAPTER_DISCRETE,
-    SPY_ADAPTER_INTEGRATED,
-    SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
+    SPY_ADAPTER_TYPE_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
+    SPY_ADAPTER_TYPE_DISCRETE,
+    SPY_ADAPTER_TYPE_INTEGRATED,
+    SPY_ADAPTER_TYPE_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
 
 // A file's contents, as spy_file_hook.open gives them.
@@ -1200,55 +1200,55 @@ typedef struct spy_decl spy_decl;
 typedef struct spy_type_info spy_type_info;
 
 typedef enum spy_decl_kind {
-    SPY_DECL_OTHER = 0,        // something that Slang's reflection does not name, such as a class
-    SPY_DECL_MODULE,           // the root
-    SPY_DECL_IMPORT,           // a module that this one needs, directly or not; `file` is where it was found
-    SPY_DECL_NAMESPACE,        // reopened namespaces are one
-    SPY_DECL_STRUCT,
-    SPY_DECL_INTERFACE,
-    SPY_DECL_ENUM,
-    SPY_DECL_ENUM_CASE,        // `value` is its number
-    SPY_DECL_ALIAS,            // typealias and typedef; `type` is what it stands for
-    SPY_DECL_ASSOCIATED_TYPE,  // of an interface
-    SPY_DECL_EXTENSION,        // `type` is what it extends; NULL, with the name "", where that could not be found out
-    SPY_DECL_FIELD,
-    SPY_DECL_PROPERTY,
-    SPY_DECL_SUBSCRIPT,        // "operator[]"; its parameters are children
-    SPY_DECL_FUNCTION,         // a global one; an entry point has a `stage`
-    SPY_DECL_METHOD,           // of a struct, interface, enum or extension; SPY_DECL_STATIC or of an instance
-    SPY_DECL_CONSTRUCTOR,      // "__init", also the one that Slang makes from the fields
-    SPY_DECL_PARAMETER,        // of a function
-    SPY_DECL_GENERIC_TYPE,     // the T of f<T>; its constraints are children
-    SPY_DECL_GENERIC_VALUE,    // the N of f<let N : int>
-    SPY_DECL_CONSTRAINT,       // `type` is the interface that a generic type must implement
-    SPY_DECL_VARIABLE,         // a static or groupshared one, or a constant
-    SPY_DECL_SHADER_PARAMETER  // a global that the host sets: uniform data, a buffer, a texture
+    SPY_DECL_KIND_OTHER = 0, // something that Slang's reflection does not name, such as a class
+    SPY_DECL_KIND_MODULE,    // the root
+    SPY_DECL_KIND_IMPORT,    // a module that this one needs, directly or not; `file` is where it was found
+    SPY_DECL_KIND_NAMESPACE, // reopened namespaces are one
+    SPY_DECL_KIND_STRUCT,
+    SPY_DECL_KIND_INTERFACE,
+    SPY_DECL_KIND_ENUM,
+    SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
+    SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is what it stands for
+    SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
+    SPY_DECL_KIND_EXTENSION, // `type` is what it extends; NULL, with the name "", where that could not be found out
+    SPY_DECL_KIND_FIELD,
+    SPY_DECL_KIND_PROPERTY,
+    SPY_DECL_KIND_SUBSCRIPT, // "operator[]"; its parameters are children
+    SPY_DECL_KIND_FUNCTION,  // a global one; an entry point has a `stage`
+    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; SPY_DECL_FLAG_STATIC or of an instance
+    SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the one that Slang makes from the fields
+    SPY_DECL_KIND_PARAMETER,       // of a function
+    SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
+    SPY_DECL_KIND_GENERIC_VALUE,   // the N of f<let N : int>
+    SPY_DECL_KIND_CONSTRAINT,      // `type` is the interface that a generic type must implement
+    SPY_DECL_KIND_VARIABLE,        // a static or groupshared one, or a constant
+    SPY_DECL_KIND_SHADER_PARAMETER // a global that the host sets: uniform data, a buffer, a texture
 } spy_decl_kind;
 
-// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_IN, one that is written SPY_DECL_OUT, an inout one both.
+// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_FLAG_IN, one that is written SPY_DECL_FLAG_OUT, an inout one both.
 // [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
-typedef enum spy_decl_flags {
-    SPY_DECL_STATIC = 1 << 0,
-    SPY_DECL_CONST = 1 << 1,
-    SPY_DECL_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
-    SPY_DECL_EXPORT = 1 << 3,
-    SPY_DECL_MUTATING = 1 << 4,       // a method that changes its instance
-    SPY_DECL_DIFFERENTIABLE = 1 << 5,
-    SPY_DECL_NO_DIFF = 1 << 6,
-    SPY_DECL_IN = 1 << 7,
-    SPY_DECL_OUT = 1 << 8,
-    SPY_DECL_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
-    SPY_DECL_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_SETTER = 1 << 12,        // ... written
-    SPY_DECL_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
-} spy_decl_flags;
+typedef enum spy_decl_flag {
+    SPY_DECL_FLAG_STATIC = 1 << 0,
+    SPY_DECL_FLAG_CONST = 1 << 1,
+    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
+    SPY_DECL_FLAG_EXPORT = 1 << 3,
+    SPY_DECL_FLAG_MUTATING = 1 << 4,       // a method that changes its instance
+    SPY_DECL_FLAG_DIFFERENTIABLE = 1 << 5,
+    SPY_DECL_FLAG_NO_DIFF = 1 << 6,
+    SPY_DECL_FLAG_IN = 1 << 7,
+    SPY_DECL_FLAG_OUT = 1 << 8,
+    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_FLAG_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
+    SPY_DECL_FLAG_GETTER = 1 << 11,        // a property or subscript that can be read
+    SPY_DECL_FLAG_SETTER = 1 << 12,        // ... written
+    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
+} spy_decl_flag;
 
 typedef enum spy_constant_kind {
-    SPY_CONSTANT_NONE = 0, // there is none, or Slang does not tell it
-    SPY_CONSTANT_INT,
-    SPY_CONSTANT_FLOAT,
-    SPY_CONSTANT_STRING
+    SPY_CONSTANT_KIND_NONE = 0, // there is none, or Slang does not tell it
+    SPY_CONSTANT_KIND_INT,
+    SPY_CONSTANT_KIND_FLOAT,
+    SPY_CONSTANT_KIND_STRING
 } spy_constant_kind;
 
 // A number or text known when the module was compiled.
@@ -1291,7 +1291,7 @@ typedef enum spy_stage {
 // One declaration. What a kind has no use for is zero.
 struct spy_decl {
     spy_decl_kind kind;
-    uint32_t flags;              // spy_decl_flags
+    uint32_t flags;              // spy_decl_flag
     const char *name;            // "area"
     const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
                                  // for what has no name, imports, constraints, extensions (not what is in them) and the root
@@ -1315,20 +1315,20 @@ struct spy_decl {
 };
 
 typedef enum spy_type_kind {
-    SPY_TYPE_OTHER = 0,       // none of these, or it depends on a generic parameter
-    SPY_TYPE_VOID,
-    SPY_TYPE_SCALAR,
-    SPY_TYPE_VECTOR,
-    SPY_TYPE_MATRIX,
-    SPY_TYPE_ARRAY,
-    SPY_TYPE_STRUCT,
-    SPY_TYPE_ENUM,
-    SPY_TYPE_INTERFACE,
-    SPY_TYPE_POINTER,
-    SPY_TYPE_CONSTANT_BUFFER,
-    SPY_TYPE_PARAMETER_BLOCK,
-    SPY_TYPE_RESOURCE,        // buffers, textures, acceleration structures
-    SPY_TYPE_SAMPLER
+    SPY_TYPE_KIND_OTHER = 0,       // none of these, or it depends on a generic parameter
+    SPY_TYPE_KIND_VOID,
+    SPY_TYPE_KIND_SCALAR,
+    SPY_TYPE_KIND_VECTOR,
+    SPY_TYPE_KIND_MATRIX,
+    SPY_TYPE_KIND_ARRAY,
+    SPY_TYPE_KIND_STRUCT,
+    SPY_TYPE_KIND_ENUM,
+    SPY_TYPE_KIND_INTERFACE,
+    SPY_TYPE_KIND_POINTER,
+    SPY_TYPE_KIND_CONSTANT_BUFFER,
+    SPY_TYPE_KIND_PARAMETER_BLOCK,
+    SPY_TYPE_KIND_RESOURCE,        // buffers, textures, acceleration structures
+    SPY_TYPE_KIND_SAMPLER
 } spy_type_kind;
 
 // A type. Sizes are those of plain data, and 0 for what host memory cannot hold (resources, interfaces, open generics,
@@ -1479,10 +1479,10 @@ spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
 
 typedef enum spy_index_kind {
-    SPY_INDEX_AT = 0, // start: the index
-    SPY_INDEX_RANGE,  // start:stop:step
-    SPY_INDEX_REST,
-    SPY_INDEX_NEW
+    SPY_INDEX_KIND_AT = 0, // start: the index
+    SPY_INDEX_KIND_RANGE,  // start:stop:step
+    SPY_INDEX_KIND_REST,
+    SPY_INDEX_KIND_NEW
 } spy_index_kind;
 
 // One item of an index list. Filled by the spy_index_* functions.
@@ -1560,7 +1560,7 @@ extern "C" {
 // passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
 // take such a cursor, report that it stands nowhere, and the device's first error says why.
 //     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
-//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 3, rgb);
+//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_DTYPE_FLOAT32, 3, rgb);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
 // Threads: one at a time a range; create, over, apply: any.
@@ -1633,8 +1633,8 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
-#define SPY_MAP_WHOLE 255u
-#define SPY_MAP_VALUE 254u
+#define SPYI_MAP_WHOLE 255u
+#define SPYI_MAP_VALUE 254u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1644,19 +1644,19 @@ typedef struct spy_args {
 
 // What an argument is. Filled by the spy_arg_*, spy_out_* and spy_inout_* functions below.
 typedef enum spy_arg_kind {
-    SPY_ARG_NONE = 0,
-    SPY_ARG_BOOL,    // value.u
-    SPY_ARG_INT,     // value.i
-    SPY_ARG_UINT,    // value.u
-    SPY_ARG_FLOAT,   // value.f
-    SPY_ARG_TENSOR,  // value.tensor
-    SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
-    SPY_ARG_DATA,    // host bytes of one value in C's layout
-    SPY_ARG_STRUCT,  // named fields
-    SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
-    SPY_ARG_RESULT,  // an output of whatever kind: value.result
-    SPY_ARG_PAIR     // fields[0] a value, fields[1] its gradient
+    SPY_ARG_KIND_NONE = 0,
+    SPY_ARG_KIND_BOOL,    // value.u
+    SPY_ARG_KIND_INT,     // value.i
+    SPY_ARG_KIND_UINT,    // value.u
+    SPY_ARG_KIND_FLOAT,   // value.f
+    SPY_ARG_KIND_TENSOR,  // value.tensor
+    SPY_ARG_KIND_ARRAY,   // host array of scalars: dtype, shape, pointer
+    SPY_ARG_KIND_DATA,    // host bytes of one value in C's layout
+    SPY_ARG_KIND_STRUCT,  // named fields
+    SPY_ARG_KIND_NEW,     // a new tensor is made for an output
+    SPY_ARG_KIND_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_KIND_RESULT,  // an output of whatever kind: value.result
+    SPY_ARG_KIND_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -1674,11 +1674,11 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
-                               // SPY_MAP_VALUE: see spy_map_value()
+    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries;
+                               // SPYI_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
-    const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
+    const struct spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -1691,7 +1691,7 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_KIND_CUSTOM: the kind's own
 };
 
 // SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
@@ -1868,9 +1868,9 @@ typedef struct spy_globals spy_globals;
 
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
-    SPY_CALL_DEFAULT = 0,  // the function
-    SPY_CALL_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_DEFAULT = 0,  // the function
+    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
+    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
 } spy_call_mode;
 
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
@@ -2009,8 +2009,8 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 typedef struct spy_random_desc {
     uint32_t seed;     // 0: 2640457667
     uint32_t warmup;   // values passed over
-    bool no_hash_seed; // the seed is used as it is, not hashed first
-    bool zero_seed;    // the seed is 0 (seed must be 0)
+    bool raw_seed;      // the seed is used as it is, not hashed first
+    bool explicit_seed; // the seed is 0 (seed must be 0)
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_random_desc;
 
@@ -2106,7 +2106,7 @@ typedef struct spy_binding {
     const char *path;        // "x", "light.color", "_result"
     const char *type;        // Slang type that each element of the call gets: "float3", "float[4]", "Light"
     spy_direction direction; // of the parameter: SPY_DIRECTION_DEFAULT is in
-    spy_arg_kind kind;       // of the argument; SPY_ARG_STRUCT: its fields follow, one depth below
+    spy_arg_kind kind;       // of the argument; SPY_ARG_KIND_STRUCT: its fields follow, one depth below
     const char *argument;    // what came, for people: "float tensor (100, 3)"
     uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
     spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call
@@ -2157,7 +2157,7 @@ extern "C" {
 // many digits as tell them apart, 6 at least. What a format does not fit says so in its place: {:x needs an integer}.
 //
 // Needs spy_device_desc.enable_print. Without it print is empty code, and modules that print work as ever. Each print is one
-// message to desc.log.func at SPY_LOG_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
+// message to desc.log.func at SPY_LOG_LEVEL_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
 // reserved their place in the buffer; threads of one call come in any order. That happens whenever the host has waited for
 // them: in spy_wait, spy_wait_for_submit, spy_trim, spy_tensor_read and _read_range, spy_time_call, calls with results to host memory,
 // spy_flush_print and spy_release_device. A device without a log function keeps them for spy_read_print.
@@ -2196,16 +2196,16 @@ extern "C" {
 typedef struct spy_command_list spy_command_list;
 
 typedef enum spy_list_op_kind {
-    SPY_LIST_OP_NONE = 0,
-    SPY_LIST_OP_CALL,
-    SPY_LIST_OP_COPY,
-    SPY_LIST_OP_FILL,
-    SPY_LIST_OP_WRITE,
-    SPY_LIST_OP_BARRIER,
-    SPY_LIST_OP_PUSH_LABEL,
-    SPY_LIST_OP_POP_LABEL,
-    SPY_LIST_OP_MARKER,
-    SPY_LIST_OP_TIMESTAMP
+    SPY_LIST_OP_KIND_NONE = 0,
+    SPY_LIST_OP_KIND_CALL,
+    SPY_LIST_OP_KIND_COPY,
+    SPY_LIST_OP_KIND_FILL,
+    SPY_LIST_OP_KIND_WRITE,
+    SPY_LIST_OP_KIND_BARRIER,
+    SPY_LIST_OP_KIND_PUSH_LABEL,
+    SPY_LIST_OP_KIND_POP_LABEL,
+    SPY_LIST_OP_KIND_MARKER,
+    SPY_LIST_OP_KIND_TIMESTAMP
 } spy_list_op_kind;
 
 // One recorded operation, for spy_list_desc.on_record.
@@ -4535,9 +4535,9 @@ const char *spy_status_text(spy_status status) {
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     const char *word = "debug";
     (void)user_data;
-    if (level <= SPY_LOG_ERROR) word = "error";
-    else if (level == SPY_LOG_WARNING) word = "warning";
-    else if (level == SPY_LOG_INFO) word = "info";
+    if (level <= SPY_LOG_LEVEL_ERROR) word = "error";
+    else if (level == SPY_LOG_LEVEL_WARNING) word = "warning";
+    else if (level == SPY_LOG_LEVEL_INFO) word = "info";
     // One call a message: stdio's lock then keeps the lines of several threads apart.
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
@@ -4545,38 +4545,38 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
 // SPY_DTYPE_DEFAULT counts as what it stands for, float32.
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
     switch (dtype) {
-    case SPY_BOOL:
-    case SPY_INT8:
-    case SPY_UINT8: return 1;
-    case SPY_INT16:
-    case SPY_UINT16:
-    case SPY_FLOAT16: return 2;
+    case SPY_DTYPE_BOOL:
+    case SPY_DTYPE_INT8:
+    case SPY_DTYPE_UINT8: return 1;
+    case SPY_DTYPE_INT16:
+    case SPY_DTYPE_UINT16:
+    case SPY_DTYPE_FLOAT16: return 2;
     case SPY_DTYPE_DEFAULT:
-    case SPY_INT32:
-    case SPY_UINT32:
-    case SPY_FLOAT32: return 4;
-    case SPY_INT64:
-    case SPY_UINT64:
-    case SPY_FLOAT64: return 8;
+    case SPY_DTYPE_INT32:
+    case SPY_DTYPE_UINT32:
+    case SPY_DTYPE_FLOAT32: return 4;
+    case SPY_DTYPE_INT64:
+    case SPY_DTYPE_UINT64:
+    case SPY_DTYPE_FLOAT64: return 8;
     default: return 0;
     }
 }
 
 const char *spy_dtype_name(spy_dtype dtype) {
     switch (dtype) {
-    case SPY_BOOL: return "bool";
-    case SPY_INT8: return "int8_t";
-    case SPY_UINT8: return "uint8_t";
-    case SPY_INT16: return "int16_t";
-    case SPY_UINT16: return "uint16_t";
-    case SPY_INT32: return "int";
-    case SPY_UINT32: return "uint";
-    case SPY_INT64: return "int64_t";
-    case SPY_UINT64: return "uint64_t";
-    case SPY_FLOAT16: return "half";
+    case SPY_DTYPE_BOOL: return "bool";
+    case SPY_DTYPE_INT8: return "int8_t";
+    case SPY_DTYPE_UINT8: return "uint8_t";
+    case SPY_DTYPE_INT16: return "int16_t";
+    case SPY_DTYPE_UINT16: return "uint16_t";
+    case SPY_DTYPE_INT32: return "int";
+    case SPY_DTYPE_UINT32: return "uint";
+    case SPY_DTYPE_INT64: return "int64_t";
+    case SPY_DTYPE_UINT64: return "uint64_t";
+    case SPY_DTYPE_FLOAT16: return "half";
     case SPY_DTYPE_DEFAULT:
-    case SPY_FLOAT32: return "float";
-    case SPY_FLOAT64: return "double";
+    case SPY_DTYPE_FLOAT32: return "float";
+    case SPY_DTYPE_FLOAT64: return "double";
     default: return "?";
     }
 }
@@ -5863,7 +5863,7 @@ void spyi_free(spyi_context *ctx, void *memory, size_t size) {
 bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     spy_log_level least;
     if (!ctx || !ctx->log.func) return false;
-    least = ctx->log.level == SPY_LOG_DEFAULT ? SPY_LOG_WARNING : ctx->log.level;
+    least = ctx->log.level == SPY_LOG_LEVEL_DEFAULT ? SPY_LOG_LEVEL_WARNING : ctx->log.level;
     return level <= least;
 }
 
@@ -5962,7 +5962,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
     // Outside the lock: the callback may ask for the error.
-    if (spyi_log_wants(ctx, SPY_LOG_ERROR)) spyi_log_text(ctx, SPY_LOG_ERROR, &text);
+    if (spyi_log_wants(ctx, SPY_LOG_LEVEL_ERROR)) spyi_log_text(ctx, SPY_LOG_LEVEL_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
         ctx->error_code = status;
@@ -5979,7 +5979,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: device '%s' was made before this process was forked; make another one in the child";
-    spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
+    spyi_logf(ctx, SPY_LOG_LEVEL_ERROR, format, function, ctx->label);
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
 
@@ -6115,7 +6115,8 @@ static void spyi_long_wait_look(spyi_long_wait *wait) {
     if (!wait->blocked) spyi_block(ctx, true);
     wait->blocked = true;
     if (s * 1e9 >= (double)wait->next_line) {
-        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; %s is still at it", wait->what, s, wait->who);
+        spyi_logf(ctx, SPY_LOG_LEVEL_WARNING, "%s: %.0f s so far; %s is still at it", wait->what, s,
+                  wait->who);
         wait->next_line *= 5;
     }
     if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))
@@ -7369,7 +7370,7 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
     spyi_mutex_unlock(&n->lock);
     spyi_text_free(&text);
     if (error) spyi_text_add(error, "%s", line);
-    else spyi_logf(n->base.ctx, SPY_LOG_ERROR, "null backend: %s", line);
+    else spyi_logf(n->base.ctx, SPY_LOG_LEVEL_ERROR, "null backend: %s", line);
     return SPY_ERROR_INTERNAL;
 }
 
@@ -8186,7 +8187,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
     for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
         for (columns = 0; columns < 4; columns++)
-            if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
@@ -8197,7 +8198,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
     memcpy(info->driver, "none", sizeof "none");
-    info->type = SPY_ADAPTER_CPU;
+    info->type = SPY_ADAPTER_TYPE_CPU;
     info->features = spyi_null_u32(d->features, all_features);
     if (d->bindings_only) info->features &= ~SPY_FEATURE_POINTERS;
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
@@ -8543,7 +8544,7 @@ SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool
 SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
 // The scalar type that sums of such values are made in: float64 if the type has a float64 in it, else float32.
 SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
-// `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
+// `type` with its scalars replaced: float3 and SPY_DTYPE_INT32 give int3. Not for structs.
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar);
 
 // >>data/type_name.h ----------------------------------------------------------------------------------------
@@ -8932,7 +8933,7 @@ SPYI_FN const spyi_core *spyi_device_core(void); // what backends may ask of a d
 
 // >>args.c
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
-                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+                                const struct spyi_value_kind *kind); // SPY_ARG_KIND_CUSTOM, its dims 0
 
 // >>packed.c
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
@@ -9012,7 +9013,7 @@ static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    return scalar == SPY_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
+    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
 // CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
@@ -9025,7 +9026,7 @@ static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, u
     *align = one;
     if (!types->rules->aligns_vectors) return;
     if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
-    if (scalar == SPY_FLOAT16 && columns >= 3) {
+    if (scalar == SPY_DTYPE_FLOAT16 && columns >= 3) {
         *size = 8;
         *align = 4;
     }
@@ -9113,7 +9114,7 @@ spyi_types *spyi_types_create(spyi_target target) {
     none.host_align = none.device_align = 1;
     none.same_layout = true;
     types->void_type = spyi_type_intern(types, &none);
-    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; ++i) {
+    for (int i = SPY_DTYPE_BOOL; i < SPY_DTYPE_COUNT; ++i) {
         spyi_type t = spyi_type_blank(SPYI_TYPE_SCALAR);
         t.scalar = (spy_dtype)i;
         t.name = spyi_strdup(spy_dtype_name(t.scalar));
@@ -9123,7 +9124,7 @@ spyi_types *spyi_types_create(spyi_target target) {
         t.same_layout = t.host_size == t.device_size;
         types->scalars[i] = spyi_type_intern(types, &t);
     }
-    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_DTYPE_FLOAT32];
     if (spyi_failed_allocations() != failed) {
         spyi_types_destroy(types);
         return NULL;
@@ -9317,7 +9318,7 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
 }
 
 const spyi_type *spyi_type_memory(spyi_types *types) {
-    return spyi_type_enum(types, "void", SPY_UINT8);
+    return spyi_type_enum(types, "void", SPY_DTYPE_UINT8);
 }
 
 bool spyi_type_is_memory(const spyi_type *type) {
@@ -9454,12 +9455,15 @@ static const struct {
     const char *name;
     spy_dtype scalar;
 } spyi_type_scalar_names[] = {
-    { "bool", SPY_BOOL },         { "int8_t", SPY_INT8 },       { "uint8_t", SPY_UINT8 },
-    { "int16_t", SPY_INT16 },     { "uint16_t", SPY_UINT16 },   { "int32_t", SPY_INT32 },
-    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },     { "uint64_t", SPY_UINT64 },
-    { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
-    { "int", SPY_INT32 },         { "uint", SPY_UINT32 },       { "half", SPY_FLOAT16 },
-    { "float", SPY_FLOAT32 },     { "double", SPY_FLOAT64 },
+    { "bool", SPY_DTYPE_BOOL },         { "int8_t", SPY_DTYPE_INT8 },
+    { "uint8_t", SPY_DTYPE_UINT8 },     { "int16_t", SPY_DTYPE_INT16 },
+    { "uint16_t", SPY_DTYPE_UINT16 },   { "int32_t", SPY_DTYPE_INT32 },
+    { "uint32_t", SPY_DTYPE_UINT32 },   { "int64_t", SPY_DTYPE_INT64 },
+    { "uint64_t", SPY_DTYPE_UINT64 },   { "float16_t", SPY_DTYPE_FLOAT16 },
+    { "float32_t", SPY_DTYPE_FLOAT32 }, { "float64_t", SPY_DTYPE_FLOAT64 },
+    { "int", SPY_DTYPE_INT32 },         { "uint", SPY_DTYPE_UINT32 },
+    { "half", SPY_DTYPE_FLOAT16 },      { "float", SPY_DTYPE_FLOAT32 },
+    { "double", SPY_DTYPE_FLOAT64 },
 };
 
 static void spyi_type_skip(const char **at) {
@@ -9592,7 +9596,7 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
         switch (type->kind) {
         case SPYI_TYPE_SCALAR:
             if (type->scalar ==
-                SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+                SPY_DTYPE_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
                 uint32_t wide = 0;
                 uint8_t narrow = 0;
                 if (to_device) {
@@ -9703,27 +9707,27 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
     }                                                                                                        \
     break
     switch (type) {
-    case SPY_BOOL:
+    case SPY_DTYPE_BOOL:
         s.kind = SPYI_SCALAR_UNSIGNED;
         s.u = *from != 0;
         break;
-    case SPY_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
-    case SPY_FLOAT16: {
+    case SPY_DTYPE_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
+    case SPY_DTYPE_FLOAT16: {
         uint16_t half;
         memcpy(&half, from, sizeof half);
         s.kind = SPYI_SCALAR_FLOAT;
         s.f = spyi_half_to_float(half);
         break;
     }
-    case SPY_FLOAT32:
+    case SPY_DTYPE_FLOAT32:
     case SPY_DTYPE_DEFAULT:
     case SPY_DTYPE_COUNT:
     default: SPYI_READ(float, SPYI_SCALAR_FLOAT, f, double);
@@ -9734,7 +9738,8 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
 
 static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
     unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
-    bool is_signed = type == SPY_INT8 || type == SPY_INT16 || type == SPY_INT32 || type == SPY_INT64;
+    bool is_signed = type == SPY_DTYPE_INT8 || type == SPY_DTYPE_INT16 || type == SPY_DTYPE_INT32 ||
+                     type == SPY_DTYPE_INT64;
     *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
     if (is_signed) *high >>= 1;
     *low = is_signed ? -(int64_t)*high - 1 : 0;
@@ -9743,8 +9748,8 @@ static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
 static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     int64_t low;
     uint64_t high;
-    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 ||
-        type == SPY_DTYPE_DEFAULT)
+    if (type == SPY_DTYPE_BOOL || type == SPY_DTYPE_FLOAT16 || type == SPY_DTYPE_FLOAT32 ||
+        type == SPY_DTYPE_FLOAT64 || type == SPY_DTYPE_DEFAULT)
         return true;
     spyi_integer_range(type, &low, &high);
     if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
@@ -9757,23 +9762,23 @@ static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
 static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
     // Two's complement makes one 64-bit pattern of all three kinds.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
-    if (type == SPY_FLOAT16) {
+    if (type == SPY_DTYPE_FLOAT16) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
                    : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
                                                    : (double)s->u;
         uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
         memcpy(to, &half, sizeof half);
-    } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
+    } else if (type == SPY_DTYPE_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
         float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
                   : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i
                                                   : (float)s->u;
         memcpy(to, &v, sizeof v);
-    } else if (type == SPY_FLOAT64) {
+    } else if (type == SPY_DTYPE_FLOAT64) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
                    : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
                                                    : (double)s->u;
         memcpy(to, &v, sizeof v);
-    } else if (type == SPY_BOOL) {
+    } else if (type == SPY_DTYPE_BOOL) {
         uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;
         memcpy(to, &v, sizeof v);
     } else {
@@ -9822,11 +9827,12 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
 // false: none of these pairs. *done: whether all numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
-    if (from == SPY_FLOAT64 && to == SPY_FLOAT32) SPYI_RUN(double, float, true);
-    if (from == SPY_FLOAT32 && to == SPY_FLOAT64) SPYI_RUN(float, double, true);
-    if (from == SPY_INT64 && to == SPY_INT32) SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
-    if (from == SPY_INT64 && to == SPY_FLOAT32) SPYI_RUN(int64_t, float, true);
-    if (from == SPY_INT32 && to == SPY_FLOAT32) SPYI_RUN(int32_t, float, true);
+    if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
+    if (from == SPY_DTYPE_FLOAT32 && to == SPY_DTYPE_FLOAT64) SPYI_RUN(float, double, true);
+    if (from == SPY_DTYPE_INT64 && to == SPY_DTYPE_INT32)
+        SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
+    if (from == SPY_DTYPE_INT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(int64_t, float, true);
+    if (from == SPY_DTYPE_INT32 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(int32_t, float, true);
     return false;
 }
 #undef SPYI_RUN
@@ -9838,7 +9844,7 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
     const char *in = (const char *)from;
     size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
     if (count == 0) return true;
-    if (to_type == from_type && to_type != SPY_BOOL) {
+    if (to_type == from_type && to_type != SPY_DTYPE_BOOL) {
         memcpy(out, in, count * to_size);
         return true;
     }
@@ -9891,18 +9897,18 @@ typedef enum spyi_fit_use {
 } spyi_fit_use;
 
 static bool spyi_dtype_is_float(spy_dtype d) {
-    return d >= SPY_FLOAT16;
+    return d >= SPY_DTYPE_FLOAT16;
 }
 static bool spyi_dtype_is_signed(spy_dtype d) {
-    return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
+    return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
 
 // Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
     size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
-    if (to == SPY_BOOL) return SPYI_NO_FIT;
-    if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
+    if (to == SPY_DTYPE_BOOL) return SPYI_NO_FIT;
+    if (from == SPY_DTYPE_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
     if (spyi_dtype_is_float(to)) { // int32 to float rounds, as in C; int64 to float and int to half lose bits
         if (to_size < from_size) return SPYI_NO_FIT;
@@ -9922,7 +9928,7 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
 
 // Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
-    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
+    return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
 }
 
 static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
@@ -9994,10 +10000,11 @@ SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
 
 SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
     if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
+    if (type->kind != SPYI_TYPE_STRUCT)
+        return type->scalar == SPY_DTYPE_FLOAT64 ? SPY_DTYPE_FLOAT64 : SPY_DTYPE_FLOAT32;
     for (uint32_t i = 0; i < type->field_count; i++)
-        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
-    return SPY_FLOAT32;
+        if (spyi_sum_scalar(type->fields[i].type) == SPY_DTYPE_FLOAT64) return SPY_DTYPE_FLOAT64;
+    return SPY_DTYPE_FLOAT32;
 }
 
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
@@ -10017,8 +10024,8 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
-                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
-                           type->scalar >= SPY_FLOAT16
+                     ? type->scalar == SPY_DTYPE_BOOL || type->scalar == SPY_DTYPE_INT32 ||
+                           type->scalar == SPY_DTYPE_UINT32 || type->scalar >= SPY_DTYPE_FLOAT16
                      : type->kind == SPYI_TYPE_OTHER
                            ? strncmp(type->name, "Ptr<", 4) == 0
                            : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
@@ -10167,7 +10174,7 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
 
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.custom = kind;
     memset(arg.dims, 0, sizeof arg.dims);
     return arg;
@@ -10177,49 +10184,49 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
 
 spy_arg spy_arg_bool(const char *name, bool value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_DEFAULT, SPY_DTYPE_BOOL);
     arg.value.u = value ? 1u : 0u;
     return arg;
 }
 
 spy_arg spy_arg_i32(const char *name, int32_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT32);
     arg.value.i = value;
     return arg;
 }
 
 spy_arg spy_arg_u32(const char *name, uint32_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT32);
     arg.value.u = value;
     return arg;
 }
 
 spy_arg spy_arg_i64(const char *name, int64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT64);
     arg.value.i = value;
     return arg;
 }
 
 spy_arg spy_arg_u64(const char *name, uint64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT64);
     arg.value.u = value;
     return arg;
 }
 
 spy_arg spy_arg_f32(const char *name, float value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT32);
     arg.value.f = (double)value;
     return arg;
 }
 
 spy_arg spy_arg_f64(const char *name, double value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT64);
     arg.value.f = value;
     return arg;
 }
@@ -10233,80 +10240,80 @@ spy_arg spy_arg_f64(const char *name, double value) {
     return arg
 
 spy_arg spy_out_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL);
+    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL);
 }
 
 spy_arg spy_out_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32);
 }
 
 spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32);
 }
 
 spy_arg spy_out_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64);
 }
 
 spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64);
 }
 
 spy_arg spy_out_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32);
 }
 
 spy_arg spy_out_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64);
 }
 
 spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32);
 }
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32);
 }
 
 spy_arg spy_inout_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL);
+    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL);
 }
 
 spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64);
 }
 
 spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32);
 }
 
 spy_arg spy_inout_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64);
 }
 
 // >>tensors, arrays, bytes, structs
 
 spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.tensor = tensor;
     return arg;
 }
 
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
     arg.value.new_tensor = tensor;
     return arg;
 }
 
 static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_RESULT, direction, SPY_DTYPE_DEFAULT);
     arg.value.result = result;
     return arg;
 }
@@ -10323,7 +10330,8 @@ spy_arg spy_inout_result(const char *name, spy_result *result) {
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_ARRAY, direction,
+                 dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : dtype);
     uint32_t i;
     arg.value.data = data;
     arg.count = shape->rank;
@@ -10333,7 +10341,7 @@ static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dt
 
 static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t count, const void *values) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
     arg.value.data = values;
     arg.count = 1;
     arg.dims[0] = count;
@@ -10353,17 +10361,17 @@ spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void
 }
 
 spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
-    return spyi_make_vector(name, SPY_FLOAT32, count, values);
+    return spyi_make_vector(name, SPY_DTYPE_FLOAT32, count, values);
 }
 
 spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
-    return spyi_make_vector(name, SPY_INT32, count, values);
+    return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 
 static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
                               size_t size_bytes) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_DATA, direction, SPY_DTYPE_DEFAULT);
     arg.value.data = data;
     arg.count = size_bytes;
     return arg;
@@ -10383,7 +10391,7 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
 
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.fields = pair.items;
     arg.count = pair.count;
     return arg;
@@ -10391,7 +10399,7 @@ spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.fields = fields.items;
     arg.count = fields.count;
     return arg;
@@ -10400,7 +10408,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // >>how an argument is run over
 
 spy_arg spy_map_value(spy_arg arg) {
-    arg.map_count = SPY_MAP_VALUE;
+    arg.map_count = SPYI_MAP_VALUE;
     return arg;
 }
 
@@ -10408,7 +10416,7 @@ spy_arg spy_map_value(spy_arg arg) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count ? dims.count : SPY_MAP_WHOLE;
+    arg.map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
@@ -10436,7 +10444,7 @@ struct spy_packed {
 
 static void spyi_packed_clear(spy_packed *p) {
     for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
-    if (p->arg.kind == SPY_ARG_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
+    if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
     free(p->fields);
     free(p->items);
     free(p->data);
@@ -10447,8 +10455,8 @@ static void spyi_packed_clear(spy_packed *p) {
 
 static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
     *size = 0;
-    if (arg->kind == SPY_ARG_DATA) *size = arg->count;
-    if (arg->kind == SPY_ARG_ARRAY) {
+    if (arg->kind == SPY_ARG_KIND_DATA) *size = arg->count;
+    if (arg->kind == SPY_ARG_KIND_ARRAY) {
         spy_shape shape;
         memset(&shape, 0, sizeof shape);
         if (arg->count > SPY_MAX_RANK) return "its rank is above SPY_MAX_RANK";
@@ -10470,13 +10478,14 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_KIND_NEW ||
+        arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
-    else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
+    else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
-    else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
+    else if (arg->kind == SPY_ARG_KIND_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
         *problem = "expected a living tensor";
-    else if ((arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) &&
+    else if ((arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) &&
              ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
         *problem = "its fields are NULL, too many, or nested too deep";
     else *problem = spyi_packed_bytes(arg, &size);
@@ -10492,7 +10501,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         if (!p->data) return false;
         memcpy(p->data, arg->value.data, size);
         p->arg.value.data = p->data;
-    } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
+    } else if (arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) {
         p->fields = (spy_packed *)spyi_calloc(arg->count + 1, sizeof *p->fields);
         p->items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *p->items);
         if (!p->fields || !p->items) return false;
@@ -10504,7 +10513,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         p->arg.value.fields = p->items;
     } else {
         p->arg.value = arg->value;
-        if (arg->kind == SPY_ARG_TENSOR) spy_retain_tensor(arg->value.tensor);
+        if (arg->kind == SPY_ARG_KIND_TENSOR) spy_retain_tensor(arg->value.tensor);
     }
     *problem = NULL;
     return true;
@@ -11471,7 +11480,7 @@ SPYI_FN const char *spyi_type_user_name(const spyi_type *type) {
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function) {
     if (!type) {
-        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
+        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_DTYPE_FLOAT32;
         if ((int)dtype < 0 || dtype >= SPY_DTYPE_COUNT) {
             spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype",
                       function, (int)dtype);
@@ -11792,12 +11801,13 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
         size_t size = spyi_scalar_size(type->scalar);
         for (uint32_t i = 0; i < type->rows * type->columns; i++)
-            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_DTYPE_FLOAT64, 1))
+                return false;
         return true;
     }
     case SPYI_TYPE_ARRAY:
@@ -12196,12 +12206,12 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
 // >>indexing
 
 spy_index spy_index_at(int64_t index) {
-    spy_index item = { SPY_INDEX_AT, index, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_AT, index, 0, 0 };
     return item;
 }
 
 spy_index spy_index_range(int64_t start, int64_t stop, int64_t step) {
-    spy_index item = { SPY_INDEX_RANGE, start, stop, step };
+    spy_index item = { SPY_INDEX_KIND_RANGE, start, stop, step };
     return item;
 }
 
@@ -12210,12 +12220,12 @@ spy_index spy_index_all(void) {
 }
 
 spy_index spy_index_rest(void) {
-    spy_index item = { SPY_INDEX_REST, 0, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_REST, 0, 0, 0 };
     return item;
 }
 
 spy_index spy_index_new(void) {
-    spy_index item = { SPY_INDEX_NEW, 0, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_NEW, 0, 0, 0 };
     return item;
 }
 
@@ -12247,9 +12257,9 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     }
     for (size_t i = 0; i < indices.count; i++) {
         spy_index_kind kind = indices.items[i].kind;
-        taken += kind == SPY_INDEX_AT || kind == SPY_INDEX_RANGE;
-        made += kind == SPY_INDEX_NEW;
-        rests += kind == SPY_INDEX_REST;
+        taken += kind == SPY_INDEX_KIND_AT || kind == SPY_INDEX_KIND_RANGE;
+        made += kind == SPY_INDEX_KIND_NEW;
+        rests += kind == SPY_INDEX_KIND_REST;
     }
     if (taken > shape->rank) {
         spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
@@ -12267,25 +12277,25 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
         int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
-        if (item->kind == SPY_INDEX_AT) {
+        if (item->kind == SPY_INDEX_KIND_AT) {
             rank--;
             if (item->start < -n || item->start >= n) {
                 spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
                           function, (long long)item->start, dim, (long long)n);
                 return false;
             }
-        } else if (item->kind == SPY_INDEX_RANGE && item->step == 0) {
+        } else if (item->kind == SPY_INDEX_KIND_RANGE && item->step == 0) {
             spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: a step of 0 in dimension %u goes nowhere",
                       function, dim);
             return false;
-        } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
+        } else if ((uint32_t)item->kind > SPY_INDEX_KIND_NEW) {
             spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                       "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
                       (int)item->kind);
             return false;
         }
-        if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;
-        else if (item->kind != SPY_INDEX_NEW) dim++;
+        if (item->kind == SPY_INDEX_KIND_REST) dim += shape->rank - taken;
+        else if (item->kind != SPY_INDEX_KIND_NEW) dim++;
     }
     if (rank <= SPY_MAX_RANK) return true;
     spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the view would have rank %u, at most %d are possible",
@@ -12304,16 +12314,16 @@ static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_t
     int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
     uint32_t dim = 0, taken = 0;
     for (size_t i = 0; i < indices.count; i++)
-        taken += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
+        taken += indices.items[i].kind == SPY_INDEX_KIND_AT || indices.items[i].kind == SPY_INDEX_KIND_RANGE;
     view->shape.rank = view->strides.rank = 0;
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
-        if (item->kind == SPY_INDEX_NEW) {
+        if (item->kind == SPY_INDEX_KIND_NEW) {
             spyi_view_add_dim(view, 1, 0);
-        } else if (item->kind == SPY_INDEX_REST) {
+        } else if (item->kind == SPY_INDEX_KIND_REST) {
             for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
                 spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
-        } else if (item->kind == SPY_INDEX_AT) {
+        } else if (item->kind == SPY_INDEX_KIND_AT) {
             at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
             dim++;
         } else {
@@ -12438,9 +12448,9 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     switch (type->kind) {
     case SPYI_TYPE_SCALAR:
         if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
-        return type->scalar >= SPY_FLOAT16 ? type : NULL;
+        return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_ARRAY: {
         const spyi_type *element = spyi_differential(types, finder, type->element);
         return element ? spyi_type_array(types, element, type->count) : NULL;
@@ -12462,7 +12472,7 @@ static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_ARRAY)
         return grad->kind == SPYI_TYPE_ARRAY && grad->count == type->count &&
                spyi_gradient_fits(type->element, grad->element);
-    return grad->kind == type->kind && grad->scalar >= SPY_FLOAT16 && grad->rows == type->rows &&
+    return grad->kind == type->kind && grad->scalar >= SPY_DTYPE_FLOAT16 && grad->rows == type->rows &&
            grad->columns == type->columns;
 }
 
@@ -13017,7 +13027,7 @@ static spyi_digits spyi_digits_of(double value, int places) {
 
 static double spyi_float_value(const void *scalar, spy_dtype dtype) {
     double value = 0;
-    spyi_convert_scalars(&value, SPY_FLOAT64, scalar, dtype, 1);
+    spyi_convert_scalars(&value, SPY_DTYPE_FLOAT64, scalar, dtype, 1);
     return value;
 }
 
@@ -13026,9 +13036,9 @@ static int spyi_shortest_places(double value, spy_dtype dtype) {
     for (int places = 0; places < 16; places++) {
         char text[48];
         snprintf(text, sizeof text, "%.*e", places, value);
-        if (dtype == SPY_FLOAT64 && strtod(text, NULL) == value) return places;
-        if (dtype == SPY_FLOAT32 && strtof(text, NULL) == (float)value) return places;
-        if (dtype == SPY_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
+        if (dtype == SPY_DTYPE_FLOAT64 && strtod(text, NULL) == value) return places;
+        if (dtype == SPY_DTYPE_FLOAT32 && strtof(text, NULL) == (float)value) return places;
+        if (dtype == SPY_DTYPE_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
             return places;
     }
     return 16;
@@ -13041,17 +13051,17 @@ static bool spyi_print_is_finite(double value) {
 SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out) {
     int64_t i = 0;
     uint64_t u = 0;
-    if (dtype == SPY_BOOL) {
+    if (dtype == SPY_DTYPE_BOOL) {
         spyi_text_add(out, *(const char *)scalar ? "True" : "False");
-    } else if (dtype >= SPY_FLOAT16) {
+    } else if (dtype >= SPY_DTYPE_FLOAT16) {
         double value = spyi_float_value(scalar, dtype);
         if (value != value) spyi_text_add(out, "nan");
         else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
         else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
-    } else if (spyi_convert_scalars(&i, SPY_INT64, scalar, dtype, 1)) {
+    } else if (spyi_convert_scalars(&i, SPY_DTYPE_INT64, scalar, dtype, 1)) {
         spyi_text_add(out, "%lld", (long long)i);
     } else {
-        spyi_convert_scalars(&u, SPY_UINT64, scalar, dtype, 1);
+        spyi_convert_scalars(&u, SPY_DTYPE_UINT64, scalar, dtype, 1);
         spyi_text_add(out, "%llu", (unsigned long long)u);
     }
 }
@@ -13068,7 +13078,7 @@ typedef struct spyi_column {
 } spyi_column;
 
 static bool spyi_print_is_float(spy_dtype dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 // First reading: what there is.
@@ -13093,14 +13103,14 @@ static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype)
 }
 
 static double spyi_print_round(double value, spy_dtype dtype) {
-    if (dtype == SPY_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
-    return dtype == SPY_FLOAT32 ? (double)(float)value : value;
+    if (dtype == SPY_DTYPE_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
+    return dtype == SPY_DTYPE_FLOAT32 ? (double)(float)value : value;
 }
 
 // Numbers are compared as the type rounds them.
 static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
     if (c->largest == 0) return;
-    double most = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
+    double most = dtype == SPY_DTYPE_FLOAT16 ? 1e3 : dtype == SPY_DTYPE_FLOAT32 ? 1e6 : 1e8;
     double ratio = spyi_print_round(c->largest / c->smallest, dtype);
     c->with_exponent = c->largest >= most || c->smallest < spyi_print_round(1e-4, dtype) || ratio > 1000;
 }
@@ -13135,7 +13145,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 }
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
-    if (dtype == SPY_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // "False", and as much for "True"
     if (!spyi_print_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
@@ -13754,7 +13764,7 @@ static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *func
         spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_FLOAT32;
+    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_DTYPE_FLOAT32;
     if ((int)*dtype < 0 || *dtype >= SPY_DTYPE_COUNT) {
         spyi_text_add(&what, "dtype %d is not one of spy_dtype", (int)*dtype);
     } else if (count != expected) {
@@ -14033,7 +14043,7 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     }
     memset(&one, 0, sizeof one);
     spy_tensor *tensor =
-        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
+        spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
     // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
     for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
@@ -14254,7 +14264,7 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     spyi_long_wait_end(&wait);
     if (!done) {
         spyi_library_stay(); // the thread needs our code
-        spyi_logf(&device->ctx, SPY_LOG_WARNING,
+        spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING,
                   "%s: the driver's compiler is left to itself until it is done", what);
         return spyi_long_wait_say(&wait, error);
     }
@@ -14328,7 +14338,7 @@ typedef struct spyi_message_value {
 } spyi_message_value;
 
 static uint32_t spyi_message_words_of(uint32_t dtype) {
-    return dtype == SPY_INT64 || dtype == SPY_UINT64 || dtype == SPY_FLOAT64 ? 2 : 1;
+    return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
 // Value number `index`; false: there is none.
@@ -14342,7 +14352,7 @@ static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t i
         out->words = record + at;
         uint32_t size = (out->rows ? out->rows : 1) * (out->columns ? out->columns : 1) *
                         spyi_message_words_of(out->dtype);
-        if (out->dtype < SPY_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
+        if (out->dtype < SPY_DTYPE_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
         if (index == 0) return true;
         at += size;
     }
@@ -14355,7 +14365,7 @@ static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
 }
 
 static bool spyi_message_is_float(uint32_t dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
@@ -14500,7 +14510,7 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
     uint32_t low = (uint32_t)bits;
     double value;
     float single;
-    if (v->dtype == SPY_FLOAT64) {
+    if (v->dtype == SPY_DTYPE_FLOAT64) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
@@ -14508,22 +14518,22 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
-    if (v->dtype == SPY_INT64) return (double)(int64_t)bits;
-    return v->dtype == SPY_UINT64 || v->dtype == SPY_UINT32 ? (double)bits : (double)(int32_t)low;
+    if (v->dtype == SPY_DTYPE_INT64) return (double)(int64_t)bits;
+    return v->dtype == SPY_DTYPE_UINT64 || v->dtype == SPY_DTYPE_UINT32 ? (double)bits : (double)(int32_t)low;
 }
 
 static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const spyi_message_spec *spec,
                                 spyi_text *out) {
     uint64_t bits = spyi_message_bits(v, i);
-    if (v->dtype == SPY_BOOL && !spec->type) {
+    if (v->dtype == SPY_DTYPE_BOOL && !spec->type) {
         spyi_message_text(spec, bits ? "true" : "false", out);
     } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
         spyi_message_float(spec, spyi_message_as_double(v, i),
-                           v->dtype != SPY_FLOAT32 && v->dtype != SPY_FLOAT16, out);
+                           v->dtype != SPY_DTYPE_FLOAT32 && v->dtype != SPY_DTYPE_FLOAT16, out);
     } else {
-        int64_t value = v->dtype == SPY_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
-        bool has_sign =
-            v->dtype == SPY_INT8 || v->dtype == SPY_INT16 || v->dtype == SPY_INT32 || v->dtype == SPY_INT64;
+        int64_t value = v->dtype == SPY_DTYPE_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
+        bool has_sign = v->dtype == SPY_DTYPE_INT8 || v->dtype == SPY_DTYPE_INT16 ||
+                        v->dtype == SPY_DTYPE_INT32 || v->dtype == SPY_DTYPE_INT64;
         bool negative = has_sign && value < 0;
         spyi_message_integer(spec, negative, negative ? 0 - (uint64_t)value : bits, out);
     }
@@ -14727,7 +14737,7 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
     for (uint32_t at = 0; count - at >= 2 && words[at] >= 2 && words[at] <= count - at; at += words[at]) {
         spyi_text_clear(&message);
         spyi_print_format(words + at, words[at], &p->literals, &message);
-        spyi_print_add(p, SPY_LOG_INFO, &message);
+        spyi_print_add(p, SPY_LOG_LEVEL_INFO, &message);
     }
     spyi_mutex_unlock(&p->lock);
     spyi_text_free(&message);
@@ -14766,7 +14776,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
                           "device a larger desc.print_buffer_bytes, or wait more often",
                           header[1], header[1] == 1 ? "" : "s", header[1] == 1 ? "is" : "are",
                           p->buffer_bytes);
-            spyi_print_add(p, SPY_LOG_WARNING, &lost);
+            spyi_print_add(p, SPY_LOG_LEVEL_WARNING, &lost);
             spyi_text_free(&lost);
         }
         status = spyi_print_reset(device, error);
@@ -14780,7 +14790,7 @@ static void spyi_print_to_log(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
         spy_log_level level = (spy_log_level)p->pending.data[at];
-        if (level == SPY_LOG_INFO || spyi_log_wants(&device->ctx, level))
+        if (level == SPY_LOG_LEVEL_INFO || spyi_log_wants(&device->ctx, level))
             device->ctx.log.func(level, p->pending.data + at + 1, device->ctx.log.user_data);
     }
     spyi_text_clear(&p->pending);
@@ -17156,7 +17166,7 @@ static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool 
         spyi_text_add(error, "%s: the Slang compiler threw an exception, which is a fault of its own",
                       wait->what);
     if (began)
-        spyi_logf(wait->ctx, SPY_LOG_WARNING,
+        spyi_logf(wait->ctx, SPY_LOG_LEVEL_WARNING,
                   "%s: the Slang compiler is left %s, with about 150 MB of memory; the next compile opens it "
                   "again",
                   wait->what, threw ? "as its exception found it" : "to itself until it is done");
@@ -17231,7 +17241,7 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
     }
     spyi_note_failed_allocations(task.failed);
     spyi_long_wait_end(&wait);
-    if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
+    if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s", ignored.data);
     spyi_text_free(&ignored);
     return status;
 }
@@ -17265,7 +17275,7 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     if (status != SPY_OK || q.asked) return status;
     if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
     else
-        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: module '%s' cannot be opened again", what,
                   unit->name);
     return SPY_ERROR_COMPILE;
 }
@@ -17820,7 +17830,7 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
         return SPY_OK;
     }
     spyi_atomic_add(&c->loads, 1);
-    spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
+    spyi_logf(c->ctx, SPY_LOG_LEVEL_INFO, "Slang compiler %s: %s", library->version, library->path);
     return SPY_OK;
 }
 
@@ -18465,13 +18475,13 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
                                               : "does not compile",
                           spyi_text_str(&o.messages));
         } else if (status == SPY_OK && o.messages.size) {
-            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
+            spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&o.messages));
         }
     }
     if (o.loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", o.loading.notes.data);
     else if (o.loading.notes.size)
-        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, o.loading.notes.data);
+        spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s': %s", unit->name, o.loading.notes.data);
     spyi_text_free(&o.loading.notes);
     spyi_text_free(&o.content);
     spyi_text_free(&o.messages);
@@ -18712,18 +18722,18 @@ void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
 
 static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
     switch (slang) {
-    case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
-    case SPYI_SL_SCALAR_INT8: return SPY_INT8;
-    case SPYI_SL_SCALAR_UINT8: return SPY_UINT8;
-    case SPYI_SL_SCALAR_INT16: return SPY_INT16;
-    case SPYI_SL_SCALAR_UINT16: return SPY_UINT16;
-    case SPYI_SL_SCALAR_INT32: return SPY_INT32;
-    case SPYI_SL_SCALAR_UINT32: return SPY_UINT32;
-    case SPYI_SL_SCALAR_INT64: return SPY_INT64;
-    case SPYI_SL_SCALAR_UINT64: return SPY_UINT64;
-    case SPYI_SL_SCALAR_FLOAT16: return SPY_FLOAT16;
-    case SPYI_SL_SCALAR_FLOAT32: return SPY_FLOAT32;
-    case SPYI_SL_SCALAR_FLOAT64: return SPY_FLOAT64;
+    case SPYI_SL_SCALAR_BOOL: return SPY_DTYPE_BOOL;
+    case SPYI_SL_SCALAR_INT8: return SPY_DTYPE_INT8;
+    case SPYI_SL_SCALAR_UINT8: return SPY_DTYPE_UINT8;
+    case SPYI_SL_SCALAR_INT16: return SPY_DTYPE_INT16;
+    case SPYI_SL_SCALAR_UINT16: return SPY_DTYPE_UINT16;
+    case SPYI_SL_SCALAR_INT32: return SPY_DTYPE_INT32;
+    case SPYI_SL_SCALAR_UINT32: return SPY_DTYPE_UINT32;
+    case SPYI_SL_SCALAR_INT64: return SPY_DTYPE_INT64;
+    case SPYI_SL_SCALAR_UINT64: return SPY_DTYPE_UINT64;
+    case SPYI_SL_SCALAR_FLOAT16: return SPY_DTYPE_FLOAT16;
+    case SPYI_SL_SCALAR_FLOAT32: return SPY_DTYPE_FLOAT32;
+    case SPYI_SL_SCALAR_FLOAT64: return SPY_DTYPE_FLOAT64;
     default: return SPY_DTYPE_DEFAULT;
     }
 }
@@ -20516,7 +20526,7 @@ static spy_constant spyi_sl_no_constant(void) {
 
 static spy_constant spyi_sl_int_constant(int64_t value) {
     spy_constant c = spyi_sl_no_constant();
-    c.kind = SPY_CONSTANT_INT;
+    c.kind = SPY_CONSTANT_KIND_INT;
     c.int_value = value;
     c.float_value = (double)value;
     return c;
@@ -20524,7 +20534,7 @@ static spy_constant spyi_sl_int_constant(int64_t value) {
 
 static spy_constant spyi_sl_float_constant(float value) {
     spy_constant c = spyi_sl_no_constant();
-    c.kind = SPY_CONSTANT_FLOAT;
+    c.kind = SPY_CONSTANT_KIND_FLOAT;
     c.float_value = (double)value;
     return c;
 }
@@ -20550,9 +20560,9 @@ static void spyi_sl_add_float(double value, spyi_text *out) {
 
 void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     switch (constant->kind) {
-    case SPY_CONSTANT_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
-    case SPY_CONSTANT_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
-    case SPY_CONSTANT_STRING: spyi_sl_add_string(constant->string, out); break;
+    case SPY_CONSTANT_KIND_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
+    case SPY_CONSTANT_KIND_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
+    case SPY_CONSTANT_KIND_STRING: spyi_sl_add_string(constant->string, out); break;
     default: spyi_text_add(out, "..."); break;
     }
 }
@@ -20587,7 +20597,7 @@ static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attr
         spy_constant c = spyi_sl_no_constant();
         if (!s) break;
         if (size) spyi_text_add_n(&text, s, size);
-        c.kind = SPY_CONSTANT_STRING;
+        c.kind = SPY_CONSTANT_KIND_STRING;
         c.string = spyi_sl_keep_text(b->to, &text);
         return c;
     }
@@ -20629,22 +20639,22 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     node.name = spyi_sl_keep(b->to, name);
     node.path = node.text = node.file = node.doc = "";
     node.value = spyi_sl_no_constant();
-    if (b->open) node.flags |= SPY_DECL_GENERIC;
+    if (b->open) node.flags |= SPY_DECL_FLAG_GENERIC;
     return node;
 }
 
 static bool spyi_sl_is_float(spy_dtype dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node) {
     static const struct {
         uint32_t modifier, flag;
-    } modifiers[] = { { SPYI_SL_MODIFIER_NO_DIFF, SPY_DECL_NO_DIFF },
-                      { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
-                      { SPYI_SL_MODIFIER_CONST, SPY_DECL_CONST },
-                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
-                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN } };
+    } modifiers[] = { { SPYI_SL_MODIFIER_NO_DIFF, SPY_DECL_FLAG_NO_DIFF },
+                      { SPYI_SL_MODIFIER_STATIC, SPY_DECL_FLAG_STATIC },
+                      { SPYI_SL_MODIFIER_CONST, SPY_DECL_FLAG_CONST },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_FLAG_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_FLAG_EXTERN } };
     const spyi_sl_library *lib = b->lib;
     int64_t whole = 0;
     float number = 0;
@@ -20655,9 +20665,9 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has none
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
-    node->flags |= SPY_DECL_HAS_DEFAULT;
+    node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
     // Of the two each holds for its own type only.
-    if (node->type && node->type->kind == SPY_TYPE_SCALAR && spyi_sl_is_float(node->type->dtype)) {
+    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
     } else if (lib->spReflectionVariable_GetDefaultValueInt(variable, &whole) >= 0) {
@@ -20671,30 +20681,31 @@ enum { SPYI_SL_DEEPEST_FIELD = 32 }; // struct R<let N : int> { Ptr<R<N + 1>> p;
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
-    case SPYI_TYPE_VOID: return SPY_TYPE_VOID;
+    case SPYI_TYPE_VOID: return SPY_TYPE_KIND_VOID;
     case SPYI_TYPE_SCALAR:
-        return strcmp(type->name, spy_dtype_name(type->scalar)) == 0 ? SPY_TYPE_SCALAR : SPY_TYPE_ENUM;
-    case SPYI_TYPE_VECTOR: return SPY_TYPE_VECTOR;
-    case SPYI_TYPE_MATRIX: return SPY_TYPE_MATRIX;
-    case SPYI_TYPE_ARRAY: return SPY_TYPE_ARRAY;
-    case SPYI_TYPE_STRUCT: return SPY_TYPE_STRUCT;
+        return strcmp(type->name, spy_dtype_name(type->scalar)) == 0 ? SPY_TYPE_KIND_SCALAR
+                                                                     : SPY_TYPE_KIND_ENUM;
+    case SPYI_TYPE_VECTOR: return SPY_TYPE_KIND_VECTOR;
+    case SPYI_TYPE_MATRIX: return SPY_TYPE_KIND_MATRIX;
+    case SPYI_TYPE_ARRAY: return SPY_TYPE_KIND_ARRAY;
+    case SPYI_TYPE_STRUCT: return SPY_TYPE_KIND_STRUCT;
     default: break;
     }
     switch (slang_kind) {
-    case SPYI_SL_KIND_STRUCT: return SPY_TYPE_STRUCT;
-    case SPYI_SL_KIND_ARRAY: return SPY_TYPE_ARRAY;
-    case SPYI_SL_KIND_ENUM: return SPY_TYPE_ENUM;
-    case SPYI_SL_KIND_INTERFACE: return SPY_TYPE_INTERFACE;
-    case SPYI_SL_KIND_POINTER: return SPY_TYPE_POINTER;
-    case SPYI_SL_KIND_CONSTANT_BUFFER: return SPY_TYPE_CONSTANT_BUFFER;
-    case SPYI_SL_KIND_PARAMETER_BLOCK: return SPY_TYPE_PARAMETER_BLOCK;
-    case SPYI_SL_KIND_SAMPLER_STATE: return SPY_TYPE_SAMPLER;
+    case SPYI_SL_KIND_STRUCT: return SPY_TYPE_KIND_STRUCT;
+    case SPYI_SL_KIND_ARRAY: return SPY_TYPE_KIND_ARRAY;
+    case SPYI_SL_KIND_ENUM: return SPY_TYPE_KIND_ENUM;
+    case SPYI_SL_KIND_INTERFACE: return SPY_TYPE_KIND_INTERFACE;
+    case SPYI_SL_KIND_POINTER: return SPY_TYPE_KIND_POINTER;
+    case SPYI_SL_KIND_CONSTANT_BUFFER: return SPY_TYPE_KIND_CONSTANT_BUFFER;
+    case SPYI_SL_KIND_PARAMETER_BLOCK: return SPY_TYPE_KIND_PARAMETER_BLOCK;
+    case SPYI_SL_KIND_SAMPLER_STATE: return SPY_TYPE_KIND_SAMPLER;
     case SPYI_SL_KIND_RESOURCE:
     case SPYI_SL_KIND_TEXTURE_BUFFER:
     case SPYI_SL_KIND_SHADER_STORAGE_BUFFER:
     case SPYI_SL_KIND_FEEDBACK:
-    case SPYI_SL_KIND_DYNAMIC_RESOURCE: return SPY_TYPE_RESOURCE;
-    default: return SPY_TYPE_OTHER;
+    case SPYI_SL_KIND_DYNAMIC_RESOURCE: return SPY_TYPE_KIND_RESOURCE;
+    default: return SPY_TYPE_KIND_OTHER;
     }
 }
 
@@ -20714,14 +20725,15 @@ static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
 static const spy_type_info *spyi_sl_element_info(spyi_sl_builder *b, spy_type_kind kind,
                                                  const spyi_type *type, spyi_sl_type *slang) {
     spyi_sl_type *element = NULL;
-    if (kind == SPY_TYPE_VECTOR || kind == SPY_TYPE_MATRIX || (kind == SPY_TYPE_ENUM && type->scalar))
+    if (kind == SPY_TYPE_KIND_VECTOR || kind == SPY_TYPE_KIND_MATRIX ||
+        (kind == SPY_TYPE_KIND_ENUM && type->scalar))
         return spyi_sl_type_info(b, spyi_type_scalar(b->unit->compiler->types, type->scalar), NULL);
     if (type->kind == SPYI_TYPE_ARRAY) return spyi_sl_type_info(b, type->element, NULL);
     if (!slang) return NULL;
-    if (kind == SPY_TYPE_POINTER) element = spyi_sl_pointee(b, type->name);
-    if (kind == SPY_TYPE_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
-    if (kind == SPY_TYPE_ARRAY || kind == SPY_TYPE_ENUM || kind == SPY_TYPE_CONSTANT_BUFFER ||
-        kind == SPY_TYPE_PARAMETER_BLOCK)
+    if (kind == SPY_TYPE_KIND_POINTER) element = spyi_sl_pointee(b, type->name);
+    if (kind == SPY_TYPE_KIND_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
+    if (kind == SPY_TYPE_KIND_ARRAY || kind == SPY_TYPE_KIND_ENUM || kind == SPY_TYPE_KIND_CONSTANT_BUFFER ||
+        kind == SPY_TYPE_KIND_PARAMETER_BLOCK)
         element = b->lib->spReflectionType_GetElementType(slang);
     return element ? spyi_sl_type_info_of(b, element) : NULL;
 }
@@ -20763,7 +20775,7 @@ static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
 
 const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang) {
     static const spy_type_info none = {
-        SPY_TYPE_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
+        SPY_TYPE_KIND_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
     };
     spyi_declarations *to = b->to;
     if (!spyi_sl_room_for(to, type->id)) to->failed = true;
@@ -20777,7 +20789,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     info->name = spyi_sl_info_name(b, type);
     spyi_sl_info_sizes(type, info);
     info->element = spyi_sl_element_info(b, info->kind, type, slang);
-    if (info->kind != SPY_TYPE_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
+    if (info->kind != SPY_TYPE_KIND_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
     if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
         to->failed = true;
         return info;
@@ -20806,7 +20818,8 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
         for (unsigned k = 0; fields && k < count; ++k) {
             spyi_sl_variable *v = b->lib->spReflectionType_GetFieldByIndex(p.slang, k);
             spyi_text text = { NULL, 0, 0 };
-            fields[k] = spyi_sl_node(b, SPY_DECL_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
+            fields[k] =
+                spyi_sl_node(b, SPY_DECL_KIND_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
             if (v) spyi_sl_variable_node(b, v, &fields[k]);
             if (p.type->kind == SPYI_TYPE_STRUCT && k < p.type->field_count) {
                 fields[k].offset_bytes = p.type->fields[k].host_offset;
@@ -20937,9 +20950,9 @@ SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_te
     bool first = true;
     for (uint32_t i = 0; i < nodes->count; ++i) {
         const spy_decl *n = &nodes->items[i];
-        if ((n->kind == SPY_DECL_PARAMETER) == generics) continue;
-        if (n->kind != SPY_DECL_PARAMETER && n->kind != SPY_DECL_GENERIC_TYPE &&
-            n->kind != SPY_DECL_GENERIC_VALUE)
+        if ((n->kind == SPY_DECL_KIND_PARAMETER) == generics) continue;
+        if (n->kind != SPY_DECL_KIND_PARAMETER && n->kind != SPY_DECL_KIND_GENERIC_TYPE &&
+            n->kind != SPY_DECL_KIND_GENERIC_VALUE)
             continue;
         spyi_text_add(out, "%s%s", first ? (generics ? "<" : "") : ", ", n->text);
         first = false;
@@ -20948,7 +20961,7 @@ SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_te
 }
 
 static void spyi_sl_add_value(const spy_decl *node, spyi_text *out) {
-    if (!(node->flags & SPY_DECL_HAS_DEFAULT)) return;
+    if (!(node->flags & SPY_DECL_FLAG_HAS_DEFAULT)) return;
     spyi_text_add(out, " = ");
     spyi_sl_add_constant(&node->value, out);
 }
@@ -20957,17 +20970,17 @@ SPYI_FN const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *no
     static const struct {
         uint32_t flag;
         const char *word;
-    } words[] = { { SPY_DECL_EXTERN, "extern " },
-                  { SPY_DECL_EXPORT, "export " },
-                  { SPY_DECL_STATIC, "static " },
-                  { SPY_DECL_CONST, "const " },
-                  { SPY_DECL_NO_DIFF, "no_diff " } };
+    } words[] = { { SPY_DECL_FLAG_EXTERN, "extern " },
+                  { SPY_DECL_FLAG_EXPORT, "export " },
+                  { SPY_DECL_FLAG_STATIC, "static " },
+                  { SPY_DECL_FLAG_CONST, "const " },
+                  { SPY_DECL_FLAG_NO_DIFF, "no_diff " } };
     spyi_text text = { NULL, 0, 0 };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (node->flags & words[i].flag) spyi_text_add(&text, "%s", words[i].word);
-    if (node->kind == SPY_DECL_PARAMETER && (node->flags & SPY_DECL_OUT))
-        spyi_text_add(&text, node->flags & SPY_DECL_IN ? "inout " : "out ");
-    if (node->kind == SPY_DECL_GENERIC_VALUE)
+    if (node->kind == SPY_DECL_KIND_PARAMETER && (node->flags & SPY_DECL_FLAG_OUT))
+        spyi_text_add(&text, node->flags & SPY_DECL_FLAG_IN ? "inout " : "out ");
+    if (node->kind == SPY_DECL_KIND_GENERIC_VALUE)
         spyi_text_add(&text, "let %s : %s", node->name, spyi_sl_type_text(node));
     else spyi_text_add(&text, "%s%s%s", spyi_sl_type_text(node), *node->name ? " " : "", node->name);
     spyi_sl_add_value(node, &text);
@@ -20977,9 +20990,9 @@ SPYI_FN const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *no
 SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
                                           const spyi_sl_nodes *nodes) {
     spyi_text text = { NULL, 0, 0 };
-    if (node->flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
-    if (node->flags & SPY_DECL_MUTATING) spyi_text_add(&text, "[mutating] ");
-    if (node->kind != SPY_DECL_CONSTRUCTOR) spyi_text_add(&text, "%s ", spyi_sl_type_text(node));
+    if (node->flags & SPY_DECL_FLAG_STATIC) spyi_text_add(&text, "static ");
+    if (node->flags & SPY_DECL_FLAG_MUTATING) spyi_text_add(&text, "[mutating] ");
+    if (node->kind != SPY_DECL_KIND_CONSTRUCTOR) spyi_text_add(&text, "%s ", spyi_sl_type_text(node));
     spyi_text_add(&text, "%s", node->name);
     spyi_sl_add_list(nodes, true, &text);
     spyi_text_add(&text, "(");
@@ -20993,9 +21006,9 @@ SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, con
     spyi_text text = { NULL, 0, 0 };
     spyi_text_add(&text, "%s%s%s", word, *node->name ? " " : "", node->name);
     if (nodes) spyi_sl_add_list(nodes, true, &text);
-    if (node->kind == SPY_DECL_ENUM && node->type && node->type->element)
+    if (node->kind == SPY_DECL_KIND_ENUM && node->type && node->type->element)
         spyi_text_add(&text, " : %s", node->type->element->name);
-    if (node->kind == SPY_DECL_ALIAS && node->type) spyi_text_add(&text, " = %s", node->type->name);
+    if (node->kind == SPY_DECL_KIND_ALIAS && node->type) spyi_text_add(&text, " = %s", node->type->name);
     return spyi_sl_keep_text(b->to, &text);
 }
 
@@ -21013,7 +21026,7 @@ SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic,
         spyi_sl_variable *v = i < types ? lib->spReflectionGeneric_GetTypeParameter(generic, i)
                                         : lib->spReflectionGeneric_GetValueParameter(generic, i - types);
         if (!v) continue;
-        spy_decl node = spyi_sl_node(b, i < types ? SPY_DECL_GENERIC_TYPE : SPY_DECL_GENERIC_VALUE,
+        spy_decl node = spyi_sl_node(b, i < types ? SPY_DECL_KIND_GENERIC_TYPE : SPY_DECL_KIND_GENERIC_VALUE,
                                      lib->spReflectionVariable_GetName(v));
         spyi_text_clear(&path);
         spyi_text_add(&path, "%s::%s", scope->path, node.name);
@@ -21032,7 +21045,7 @@ SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic,
             spyi_sl_type *slang = lib->spReflectionGeneric_GetTypeParameterConstraintType(generic, v, k);
             if (!slang) continue;
             const spy_type_info *type = spyi_sl_type_info_of(b, slang);
-            spy_decl constraint = spyi_sl_node(b, SPY_DECL_CONSTRAINT, type->name);
+            spy_decl constraint = spyi_sl_node(b, SPY_DECL_KIND_CONSTRAINT, type->name);
             constraint.type = type;
             constraint.text = type->name;
             spyi_text_add(&text, "%s%s", k ? " & " : " : ", type->name);
@@ -21050,15 +21063,15 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     const spyi_sl_library *lib = b->lib;
     const char *name = lib->spReflectionVariable_GetName(v);
     bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_PARAMETER, anonymous ? "" : name);
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_PARAMETER, anonymous ? "" : name);
     bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
          is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
     spyi_text own = { NULL, 0, 0 };
     if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
     node.path = spyi_sl_keep_text(b->to, &own);
     spyi_sl_variable_node(b, v, &node);
-    if (is_out || is_inout) node.flags |= SPY_DECL_OUT;
-    if (!is_out || is_inout) node.flags |= SPY_DECL_IN;
+    if (is_out || is_inout) node.flags |= SPY_DECL_FLAG_OUT;
+    if (!is_out || is_inout) node.flags |= SPY_DECL_FLAG_IN;
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);
 }
@@ -21094,14 +21107,14 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
                                    const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     static const struct {
         uint32_t modifier, flag;
-    } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
-                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
-                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN },
-                      { SPYI_SL_MODIFIER_MUTATING, SPY_DECL_MUTATING },
-                      { SPYI_SL_MODIFIER_DIFFERENTIABLE, SPY_DECL_DIFFERENTIABLE } };
+    } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_FLAG_STATIC },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_FLAG_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_FLAG_EXTERN },
+                      { SPYI_SL_MODIFIER_MUTATING, SPY_DECL_FLAG_MUTATING },
+                      { SPYI_SL_MODIFIER_DIFFERENTIABLE, SPY_DECL_FLAG_DIFFERENTIABLE } };
     const spyi_sl_library *lib = b->lib;
     spyi_sl_function *function = lib->spReflectionDecl_castToFunction(decl);
-    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE,
+    bool global = scope->kind == SPY_DECL_KIND_MODULE || scope->kind == SPY_DECL_KIND_NAMESPACE,
          constructor = strcmp(name, "$init") == 0;
     spyi_text own = { NULL, 0, 0 };
     if (!function) return;
@@ -21109,9 +21122,9 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
     bool word = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || *name == '_';
     spyi_text_add(&own, "%s%s", word || constructor ? "" : "operator", constructor ? "__init" : name);
     spy_decl node = spyi_sl_node(b,
-                                 constructor ? SPY_DECL_CONSTRUCTOR
-                                 : global    ? SPY_DECL_FUNCTION
-                                             : SPY_DECL_METHOD,
+                                 constructor ? SPY_DECL_KIND_CONSTRUCTOR
+                                 : global    ? SPY_DECL_KIND_FUNCTION
+                                             : SPY_DECL_KIND_METHOD,
                                  spyi_text_str(&own));
     spyi_text_free(&own);
     spyi_sl_place(b, decl, scope, &node);
@@ -21122,7 +21135,8 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
     if (result) node.type = spyi_sl_type_info_of(b, result);
     spyi_sl_attributes(b, SPYI_SL_OF_FUNCTION, function, &node);
     if (global) spyi_sl_entry(b, function, &node);
-    if (global && spyi_sl_is_cuda_kernel(b->unit, b->live, node.path)) node.flags |= SPY_DECL_CUDA_KERNEL;
+    if (global && spyi_sl_is_cuda_kernel(b->unit, b->live, node.path))
+        node.flags |= SPY_DECL_FLAG_CUDA_KERNEL;
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
     if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
@@ -21143,7 +21157,7 @@ static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable 
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_variable_layout *place = lib->spReflection_GetParameterByIndex(b->live->layout, i);
         if (!place || lib->spReflectionVariableLayout_GetVariable(place) != variable) continue;
-        bool block = node->type && node->type->kind == SPY_TYPE_PARAMETER_BLOCK;
+        bool block = node->type && node->type->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
         node->device_offset_bytes =
             lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_UNIFORM);
         node->binding =
@@ -21161,11 +21175,11 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
                                       spyi_sl_nodes *out) {
     spyi_sl_variable *v = b->lib->spReflectionDecl_castToVariable(decl);
     if (!v) return;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_VARIABLE, b->lib->spReflectionVariable_GetName(v));
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_VARIABLE, b->lib->spReflectionVariable_GetName(v));
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_variable_node(b, v, &node);
-    if (scope->kind == SPY_DECL_STRUCT && !(node.flags & SPY_DECL_STATIC)) {
-        node.kind = SPY_DECL_FIELD;
+    if (scope->kind == SPY_DECL_KIND_STRUCT && !(node.flags & SPY_DECL_FLAG_STATIC)) {
+        node.kind = SPY_DECL_KIND_FIELD;
         for (uint32_t i = 0; scope->type && i < scope->type->field_count; ++i) {
             const spyi_field *f = &scope->type->fields[i];
             if (strcmp(f->name, node.name) != 0) continue;
@@ -21173,7 +21187,7 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
             node.device_offset_bytes = f->device_offset;
         }
     } else if (spyi_sl_shader_parameter(b, v, &node)) {
-        node.kind = SPY_DECL_SHADER_PARAMETER;
+        node.kind = SPY_DECL_KIND_SHADER_PARAMETER;
     }
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);
@@ -21204,7 +21218,7 @@ static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, cons
         if (spyi_sl_has_method(b, b->types[i], name, method)) return b->types[i];
     }
     for (uint32_t columns = 1; columns <= 4 && !b->open; ++columns) {
-        for (int scalar = SPY_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
+        for (int scalar = SPY_DTYPE_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
             const spyi_type *type = columns == 1 ? spyi_type_scalar(types, (spy_dtype)scalar)
                                                  : spyi_type_vector(types, (spy_dtype)scalar, columns);
             spyi_sl_type *slang = spyi_sl_type_of(b->unit, b->live, type);
@@ -21269,8 +21283,8 @@ SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, cons
     if (!spyi_sl_is_extension(b, decl, &method, &name)) return;
     spyi_sl_type *slang = method ? spyi_sl_extended(b, name, method) : NULL;
     const spy_type_info *type = slang ? spyi_sl_type_info_of(b, slang) : NULL;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_EXTENSION, type ? type->name : "");
-    spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_EXTENSION, type ? type->name : "");
+    spyi_sl_scope root = { SPY_DECL_KIND_EXTENSION, "", NULL, decl, scope->depth + 1 };
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     node.type = type;
     root.path = spyi_sl_type_path(b, node.name);
@@ -21299,7 +21313,7 @@ SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_n
         nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
     for (int fields = 1; children && fields >= 0; --fields)
         for (uint32_t i = 0; i < nodes->count; ++i)
-            if ((nodes->items[i].kind == SPY_DECL_FIELD) == (fields == 1))
+            if ((nodes->items[i].kind == SPY_DECL_KIND_FIELD) == (fields == 1))
                 children[node->child_count++] = nodes->items[i];
     node->children = children;
     free(nodes->items);
@@ -21316,7 +21330,7 @@ SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl
     if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
     node->file = spyi_sl_keep(b->to, location.filePath);
     node->line = location.line > 0 ? (uint32_t)location.line : 0;
-    if (node->kind != SPY_DECL_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
+    if (node->kind != SPY_DECL_KIND_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
 }
 
 // >>types
@@ -21333,12 +21347,12 @@ static void spyi_sl_case_nodes(spyi_sl_builder *b, spyi_sl_type *slang, const sp
         const char *name = child ? lib->spReflectionDecl_getName(child) : NULL,
                    *field = v ? lib->spReflectionVariable_GetName(v) : NULL;
         if (!name || !field || strcmp(name, field) != 0) continue;
-        spy_decl node = spyi_sl_node(b, SPY_DECL_ENUM_CASE, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_ENUM_CASE, name);
         spyi_text text = { NULL, 0, 0 };
         ++next;
         spyi_sl_place(b, child, scope, &node);
         spyi_sl_variable_node(b, v, &node);
-        node.flags &= ~(uint32_t)SPY_DECL_HAS_DEFAULT;
+        node.flags &= ~(uint32_t)SPY_DECL_FLAG_HAS_DEFAULT;
         spyi_text_add(&text, "%s = ", name);
         spyi_sl_add_constant(&node.value, &text);
         node.text = spyi_sl_keep_text(b->to, &text);
@@ -21360,8 +21374,10 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_scope inside = { kind, node.path, NULL, decl, scope->depth + 1 };
-    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN)) node.flags |= SPY_DECL_EXTERN;
-    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT)) node.flags |= SPY_DECL_EXPORT;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN))
+        node.flags |= SPY_DECL_FLAG_EXTERN;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT))
+        node.flags |= SPY_DECL_FLAG_EXPORT;
     if (slang) {
         inside.type = spyi_sl_to_type(b->unit, b->live, slang, b->open != 0);
         node.type = spyi_sl_type_info(b, inside.type, slang);
@@ -21370,12 +21386,12 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     }
     if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
     node.text = spyi_sl_scope_text(b,
-                                   kind == SPY_DECL_STRUCT      ? "struct"
-                                   : kind == SPY_DECL_ENUM      ? "enum"
-                                   : kind == SPY_DECL_INTERFACE ? "interface"
+                                   kind == SPY_DECL_KIND_STRUCT      ? "struct"
+                                   : kind == SPY_DECL_KIND_ENUM      ? "enum"
+                                   : kind == SPY_DECL_KIND_INTERFACE ? "interface"
                                                                 : "class",
                                    &node, &nodes);
-    if (kind != SPY_DECL_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
+    if (kind != SPY_DECL_KIND_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
     else if (slang) spyi_sl_case_nodes(b, slang, &inside, &nodes);
     spyi_sl_give_children(b, &node, &nodes);
     spyi_sl_push(b, out, &node);
@@ -21403,10 +21419,10 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
                                   const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
     bool subscript = strncmp(name, "operator", 8) == 0;
-    spy_decl node = spyi_sl_node(b, subscript ? SPY_DECL_SUBSCRIPT : SPY_DECL_PROPERTY, name);
+    spy_decl node = spyi_sl_node(b, subscript ? SPY_DECL_KIND_SUBSCRIPT : SPY_DECL_KIND_PROPERTY, name);
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
-    if (lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_STATIC)) node.flags |= SPY_DECL_STATIC;
+    if (lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_STATIC)) node.flags |= SPY_DECL_FLAG_STATIC;
     unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
@@ -21421,25 +21437,25 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
         if (v) spyi_sl_parameter_node(b, v, node.path, &nodes);
         if (!f) continue;
         if (strcmp(own, "set") != 0) {
-            node.flags |= SPY_DECL_GETTER;
+            node.flags |= SPY_DECL_FLAG_GETTER;
             type = lib->spReflectionFunction_GetResultType(f);
         } else if (!node.type && lib->spReflectionFunction_GetParameterCount(f) > 0) {
             spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
             type = value ? lib->spReflectionVariable_GetType(value) : NULL;
         }
-        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_SETTER; // "ref" is both
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is both
         if (type) node.type = spyi_sl_type_info_of(b, type);
     }
     spyi_text text = { NULL, 0, 0 };
-    if (node.flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
+    if (node.flags & SPY_DECL_FLAG_STATIC) spyi_text_add(&text, "static ");
     spyi_text_add(&text, "%s%s %s", subscript ? "" : "property ", spyi_sl_type_text(&node), name);
     if (subscript) {
         spyi_text_add(&text, "(");
         spyi_sl_add_list(&nodes, false, &text);
         spyi_text_add(&text, ")");
     }
-    spyi_text_add(&text, " {%s%s }", node.flags & SPY_DECL_GETTER ? " get;" : "",
-                  node.flags & SPY_DECL_SETTER ? " set;" : "");
+    spyi_text_add(&text, " {%s%s }", node.flags & SPY_DECL_FLAG_GETTER ? " get;" : "",
+                  node.flags & SPY_DECL_FLAG_SETTER ? " set;" : "");
     node.text = spyi_sl_keep_text(b->to, &text);
     spyi_sl_give_children(b, &node, &nodes);
     spyi_sl_push(b, out, &node);
@@ -21457,8 +21473,8 @@ static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spy
 static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_type *slang,
                                spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                                spyi_sl_nodes *out) {
-    bool associated = scope->kind == SPY_DECL_INTERFACE;
-    spy_decl node = spyi_sl_node(b, associated ? SPY_DECL_ASSOCIATED_TYPE : SPY_DECL_ALIAS, name);
+    bool associated = scope->kind == SPY_DECL_KIND_INTERFACE;
+    spy_decl node = spyi_sl_node(b, associated ? SPY_DECL_KIND_ASSOCIATED_TYPE : SPY_DECL_KIND_ALIAS, name);
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
@@ -21471,9 +21487,9 @@ static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_t
 
 static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
                                   const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
-    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE;
+    bool global = scope->kind == SPY_DECL_KIND_MODULE || scope->kind == SPY_DECL_KIND_NAMESPACE;
     spyi_text path = { NULL, 0, 0 }, full = { NULL, 0, 0 };
-    if (scope->kind == SPY_DECL_INTERFACE && strcmp(name, "This") == 0) return;
+    if (scope->kind == SPY_DECL_KIND_INTERFACE && strcmp(name, "This") == 0) return;
     if (spyi_sl_is_property(b, decl)) {
         spyi_sl_property_node(b, decl, name, scope, out);
         return;
@@ -21487,12 +21503,12 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     const char *last = full.data ? strrchr(full.data, ':') : NULL;
     bool own_type = slang && strcmp(last ? last + 1 : spyi_text_str(&full), name) == 0;
     if (spyi_sl_child_named(b, decl, "This")) {
-        spyi_sl_type_node(b, SPY_DECL_INTERFACE, decl, slang, generic, name, scope, out);
+        spyi_sl_type_node(b, SPY_DECL_KIND_INTERFACE, decl, slang, generic, name, scope, out);
     } else if (spyi_sl_is_attribute(b, name, scope)) {
         // the struct is there already
     } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
-               scope->kind != SPY_DECL_INTERFACE) {
-        spyi_sl_type_node(b, SPY_DECL_OTHER, decl, slang, generic, name, scope, out);
+               scope->kind != SPY_DECL_KIND_INTERFACE) {
+        spyi_sl_type_node(b, SPY_DECL_KIND_OTHER, decl, slang, generic, name, scope, out);
     } else if (slang || b->open) {
         spyi_sl_alias_node(b, decl, slang, generic, name, scope, out);
     } else if (global) { // an __include'd file; the module's own name has nothing inside
@@ -21526,17 +21542,17 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     if (unnamed) {
         if (kind == SPYI_SL_DECL_UNSUPPORTED) spyi_sl_extension_node(b, decl, scope, out);
     } else if (kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_ENUM) {
-        spyi_sl_type_node(b, kind == SPYI_SL_DECL_STRUCT ? SPY_DECL_STRUCT : SPY_DECL_ENUM, decl,
+        spyi_sl_type_node(b, kind == SPYI_SL_DECL_STRUCT ? SPY_DECL_KIND_STRUCT : SPY_DECL_KIND_ENUM, decl,
                           lib->spReflection_getTypeFromDecl(decl), generic, name, scope, out);
     } else if (kind == SPYI_SL_DECL_FUNCTION) {
         spyi_sl_function_node(b, decl, generic, name, scope, out);
     } else if (kind == SPYI_SL_DECL_VARIABLE) {
         spyi_sl_declare_variable(b, decl, scope, out);
     } else if (kind == SPYI_SL_DECL_NAMESPACE) {
-        spy_decl node = spyi_sl_node(b, SPY_DECL_NAMESPACE, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_NAMESPACE, name);
         spyi_sl_nodes nodes = { NULL, 0, 0 };
         spyi_sl_place(b, decl, scope, &node);
-        spyi_sl_scope inside = { SPY_DECL_NAMESPACE, node.path, NULL, decl, scope->depth + 1 };
+        spyi_sl_scope inside = { SPY_DECL_KIND_NAMESPACE, node.path, NULL, decl, scope->depth + 1 };
         node.text = spyi_sl_scope_text(b, "namespace", &node, NULL);
         spyi_sl_declare_all(b, &inside, &nodes);
         spyi_sl_give_children(b, &node, &nodes);
@@ -21565,7 +21581,7 @@ static void spyi_sl_import_nodes(spyi_sl_builder *b, spyi_sl_nodes *out) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
         const char *name = m && m != b->live->module ? m->v->getName(m) : NULL;
         if (!name) continue;
-        spy_decl node = spyi_sl_node(b, SPY_DECL_IMPORT, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_IMPORT, name);
         node.file = spyi_sl_keep(b->to, m->v->getFilePath(m));
         node.text = spyi_sl_scope_text(b, "import", &node, NULL);
         spyi_sl_push(b, out, &node);
@@ -21579,15 +21595,15 @@ static void spyi_sl_link(spy_decl *node) {
         child->parent = node;
         spyi_sl_link(child);
     }
-    if (!node->type ||
-        (node->kind != SPY_DECL_STRUCT && node->kind != SPY_DECL_ENUM && node->kind != SPY_DECL_INTERFACE))
+    if (!node->type || (node->kind != SPY_DECL_KIND_STRUCT && node->kind != SPY_DECL_KIND_ENUM &&
+                        node->kind != SPY_DECL_KIND_INTERFACE))
         return;
     spy_type_info *type = (spy_type_info *)(uintptr_t)node->type;
     type->decl = node;
-    if (node->kind == SPY_DECL_STRUCT) {
+    if (node->kind == SPY_DECL_KIND_STRUCT) {
         type->fields = node->children;
         while (type->field_count < node->child_count &&
-               node->children[type->field_count].kind == SPY_DECL_FIELD)
+               node->children[type->field_count].kind == SPY_DECL_KIND_FIELD)
             type->field_count++;
     }
 }
@@ -21598,8 +21614,8 @@ static void spyi_sl_ask_declare(spyi_unit *unit, spyi_sl_live *live, void *conte
     spyi_sl_builder b;
     spyi_sl_builder_open(&b, to, unit, live);
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
-    spyi_sl_scope scope = { SPY_DECL_MODULE, "", NULL, root, 0 };
-    to->root = spyi_sl_node(&b, SPY_DECL_MODULE, unit->name);
+    spyi_sl_scope scope = { SPY_DECL_KIND_MODULE, "", NULL, root, 0 };
+    to->root = spyi_sl_node(&b, SPY_DECL_KIND_MODULE, unit->name);
     to->root.file = spyi_sl_keep(to, unit->path);
     to->root.text = spyi_sl_scope_text(&b, "module", &to->root, NULL);
     spyi_sl_import_nodes(&b, &nodes);
@@ -22255,9 +22271,10 @@ static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
         uint8_t scalar, formats[3]; // of one, two and four
     } list[] = {
-        { SPY_FLOAT32, { 3, 6, 1 } },   { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
-        { SPY_UINT32, { 33, 35, 30 } }, { SPY_INT16, { 28, 26, 22 } }, { SPY_UINT16, { 38, 36, 31 } },
-        { SPY_INT8, { 29, 27, 23 } },   { SPY_UINT8, { 39, 37, 32 } },
+        { SPY_DTYPE_FLOAT32, { 3, 6, 1 } },  { SPY_DTYPE_FLOAT16, { 9, 7, 2 } },
+        { SPY_DTYPE_INT32, { 24, 25, 21 } }, { SPY_DTYPE_UINT32, { 33, 35, 30 } },
+        { SPY_DTYPE_INT16, { 28, 26, 22 } }, { SPY_DTYPE_UINT16, { 38, 36, 31 } },
+        { SPY_DTYPE_INT8, { 29, 27, 23 } },  { SPY_DTYPE_UINT8, { 39, 37, 32 } },
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0] && texel->columns != 3; ++i)
         if (list[i].scalar == texel->scalar) return list[i].formats[texel->columns / 2];
@@ -24506,13 +24523,13 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
     spyi_code_faults faults = { false, false };
     unit->compiler->target->mend(code, &faults);
     if (faults.additions)
-        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
                   "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
                   "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
                   "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
                   kernel_name, unit->compiler->library->version);
     if (!faults.saved) return;
-    spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+    spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
               "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
               "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
@@ -24756,7 +24773,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
         status = SPY_ERROR_COMPILE;
         spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&t.messages));
     } else if (status == SPY_OK && t.messages.size) {
-        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_DEBUG, "kernel '%s':\n%s", kernel_name,
                   spyi_text_str(&t.messages));
     }
     spyi_text_free(&name);
@@ -25401,8 +25418,8 @@ static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
 }
 
 static bool spyi_names_type(const spy_decl *node) {
-    return node->kind == SPY_DECL_STRUCT || node->kind == SPY_DECL_ENUM || node->kind == SPY_DECL_INTERFACE ||
-           node->kind == SPY_DECL_ALIAS;
+    return node->kind == SPY_DECL_KIND_STRUCT || node->kind == SPY_DECL_KIND_ENUM ||
+           node->kind == SPY_DECL_KIND_INTERFACE || node->kind == SPY_DECL_KIND_ALIAS;
 }
 
 static void spyi_offer_paths(const spy_decl *node, bool types_only, spyi_near *near_names) {
@@ -25483,7 +25500,7 @@ static const spy_type_info *spyi_type_by_name(spy_module *module, const char *fu
     if (!declarations) return NULL;
     const spy_decl *decl = spyi_decl_at(spyi_declarations_root(declarations), name);
     if (decl && spyi_names_type(decl) &&
-        (decl->flags & SPY_DECL_GENERIC)) { // to Slang it is a type all the same
+        (decl->flags & SPY_DECL_FLAG_GENERIC)) { // to Slang it is a type all the same
         spyi_fail(
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",
@@ -25519,14 +25536,14 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return false;
     const spy_type_info *info = spyi_type_by_name(module, function, type, &asked);
     const spy_type_info *of = info ? spyi_type_by_name(module, function, interface_name, &wanted) : NULL;
-    bool implements = of && of->kind == SPY_TYPE_INTERFACE;
+    bool implements = of && of->kind == SPY_TYPE_KIND_INTERFACE;
     if (implements) {
         spyi_outside outside;
         spyi_step_out(module->object.device, &outside, module);
         implements = spyi_unit_conforms(module->unit, asked, wanted->name);
         spyi_step_in(module->object.device, &outside);
     }
-    if (of && of->kind != SPY_TYPE_INTERFACE)
+    if (of && of->kind != SPY_TYPE_KIND_INTERFACE)
         spyi_fail(&module->object.device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: '%s' in module '%s' is no interface", function, interface_name, module->name);
     spyi_leave(module);
@@ -25867,7 +25884,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             m->stale = m->tried = false;
             spyi_reload_replace(&job->parts[i]);
             run->info.reloaded++;
-            spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
+            spyi_logf(&device->ctx, SPY_LOG_LEVEL_INFO, "module '%s' has been reloaded", m->name);
             spyi_reload_tell(run, m, SPY_OK, "");
         }
         for (spy_module *m = device->modules; m; m = m->next) {
@@ -26030,13 +26047,13 @@ typedef struct spyi_value {
     bool whole;           // an explicit mapping of no dimensions
     bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
-    uint32_t size;        // SPY_ARG_DATA: bytes
+    uint32_t size;        // SPY_ARG_KIND_DATA: bytes
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
     const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
     const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
-    const spyi_value_kind *custom; // SPY_ARG_CUSTOM
+    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM
     // In calls that compute gradients: the numbers of a tensor's gradients, which are values behind all arguments; 0: none.
     uint32_t grads[2];
 } spyi_value;
@@ -26206,7 +26223,7 @@ typedef struct spyi_kind_run {
     uint32_t traits;
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
-    // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    // SPY_ARG_KIND_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
     // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
@@ -26346,26 +26363,26 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
                                                                 : "";
     spy_shape shape = spyi_value_shape(value);
     switch (value->kind) {
-    case SPY_ARG_BOOL:
-    case SPY_ARG_INT:
-    case SPY_ARG_UINT:
-    case SPY_ARG_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
-    case SPY_ARG_TENSOR:
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
+    case SPY_ARG_KIND_TENSOR:
         spyi_text_add(out, "%s tensor ", value->type->display);
         spyi_shape_text(&shape, out);
         break;
-    case SPY_ARG_ARRAY:
+    case SPY_ARG_KIND_ARRAY:
         spyi_text_add(out, "%s%s host array ", way, value->type->display);
         spyi_shape_text(&shape, out);
         break;
-    case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
-    case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
-    case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
-    case SPY_ARG_PAIR: spyi_text_add(out, "value with its gradient"); break;
-    case SPY_ARG_RESULT:
+    case SPY_ARG_KIND_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
+    case SPY_ARG_KIND_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
+    case SPY_ARG_KIND_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_KIND_PAIR: spyi_text_add(out, "value with its gradient"); break;
+    case SPY_ARG_KIND_RESULT:
         spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
         break;
-    case SPY_ARG_CUSTOM:
+    case SPY_ARG_KIND_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");
         if (value->rank) spyi_shape_text(&shape, out);
@@ -26407,11 +26424,11 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
 // What several kinds do alike: numbers that are made in a kernel, as what the parameter wants; fields of the parameter's type.
 
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
-    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
+    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_DTYPE_BOOL;
+    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_DTYPE_BOOL ? 0 : type->columns;
     if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
     if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // an enum
-    return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
+    return type->element->scalar != SPY_DTYPE_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
 }
 
 SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
@@ -26435,7 +26452,7 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
 }
 
 SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_CUSTOM && value->custom == leaf->kind;
+    return value->kind == SPY_ARG_KIND_CUSTOM && value->custom == leaf->kind;
 }
 
 SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf) {
@@ -26478,24 +26495,24 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         float f;
         double d;
         switch (to) {
-        case SPY_FLOAT32:
+        case SPY_DTYPE_FLOAT32:
             f = (float)arg->value.f;
             memcpy(out, &f, sizeof f);
             return true;
-        case SPY_FLOAT64:
+        case SPY_DTYPE_FLOAT64:
             d = arg->value.f;
             memcpy(out, &d, sizeof d);
             return true;
-        case SPY_INT32:
-        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        case SPY_DTYPE_INT32:
+        case SPY_DTYPE_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
         default: break;
         }
     }
     uint8_t host[8];
     // The union holds 64 bits of the number's own family.
-    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
-                     : arg->kind == SPY_ARG_INT ? SPY_INT64
-                                                : SPY_UINT64;
+    spy_dtype wide = arg->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
+                     : arg->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
+                                                : SPY_DTYPE_UINT64;
     if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
     spyi_type_to_device(leaf->element, out, host, 1);
     return true;
@@ -26504,9 +26521,9 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
 SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
     spyi_text_add(error, "expected %s, got %s that does not fit", leaf->type->display, v->type->display);
     const spy_arg *arg = v->arg;
-    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
-    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
-    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+    if (v->kind == SPY_ARG_KIND_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_KIND_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_KIND_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
 }
 
 SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
@@ -26523,7 +26540,7 @@ static bool spyi_number_pack(const spyi_leaf *leaf, const spyi_value *value, voi
 
 static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
     spyi_fit fit;
-    return value->kind >= SPY_ARG_BOOL && value->kind <= SPY_ARG_FLOAT &&
+    return value->kind >= SPY_ARG_KIND_BOOL && value->kind <= SPY_ARG_KIND_FLOAT &&
            spyi_fit_host(value->type, leaf->element, false, &fit) && !fit.consumed;
 }
 
@@ -26629,7 +26646,7 @@ static bool spyi_bytes_pack(const spyi_leaf *leaf, const spyi_value *value, void
 }
 
 static bool spyi_bytes_match(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_DATA && value->size == leaf->type->host_size;
+    return value->kind == SPY_ARG_KIND_DATA && value->size == leaf->type->host_size;
 }
 
 static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
@@ -26662,14 +26679,15 @@ SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {
 
 // Where the caller wants it.
 static void *spyi_readback_place(const spyi_value *value) {
-    return value->kind == SPY_ARG_RESULT ? (void *)value->arg->value.result->data : value->arg->value.out;
+    return value->kind == SPY_ARG_KIND_RESULT ? (void *)value->arg->value.result->data
+                                              : value->arg->value.out;
 }
 
 // Its memory is the device's, of which it has got a place.
 static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
                                      spyi_text *error) {
     if (!leaf->in) return SPY_OK;
-    if (value->kind == SPY_ARG_RESULT) {
+    if (value->kind == SPY_ARG_KIND_RESULT) {
         uint64_t host[SPY_RESULT_BYTES / 8];
         spy_dtype to = spyi_kind_scalar(leaf);
         const spy_result *result = value->arg->value.result;
@@ -26727,7 +26745,7 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
 static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *scalar = leaf->type;
     size_t count = 1;
-    if (value->kind == SPY_ARG_NEW || !leaf->in) return true;
+    if (value->kind == SPY_ARG_KIND_NEW || !leaf->in) return true;
     for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
     bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
                    scalar->kind == SPYI_TYPE_MATRIX;
@@ -26741,7 +26759,7 @@ static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_l
 }
 
 static bool spyi_is_one_result(const spyi_value *value, uint32_t rank, const spyi_leaf *leaf) {
-    return value->kind == SPY_ARG_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
+    return value->kind == SPY_ARG_KIND_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
 }
 
 static void spyi_new_settle(const spyi_value *value, uint32_t rank, spyi_leaf *leaf) {
@@ -26829,7 +26847,7 @@ static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, c
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *v, spyi_leaf *leaf, spyi_fit *fit) {
     char why[192];
-    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && fitting->result;
+    bool host = v->kind == SPY_ARG_KIND_ARRAY, stored = leaf->out && !leaf->in && fitting->result;
     bool fits = stored ? spyi_fit_stored(v->type, leaf->type, fit)
                 : host ? spyi_fit_host(v->type, leaf->type, leaf->out, fit)
                        : spyi_fit_memory(v->type, leaf->type, leaf->out, fit);
@@ -26955,7 +26973,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
     const spyi_type *scalar = leaf->type;
     while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
     size_t count = 1;
-    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
+    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
     for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
     if (scalar->scalar == from) {
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
@@ -26976,7 +26994,8 @@ static bool spyi_array_pack(const spyi_leaf *leaf, const spyi_value *value, void
 
 static bool spyi_array_match(const spyi_leaf *leaf, const spyi_value *value) {
     spyi_fit fit;
-    if (value->kind != SPY_ARG_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit)) return false;
+    if (value->kind != SPY_ARG_KIND_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit))
+        return false;
     if (fit.consumed != value->rank) return false;
     for (uint32_t d = 0; d < fit.consumed; d++)
         if (value->dims[d] != fit.dims[d]) return false;
@@ -27016,13 +27035,13 @@ static bool spyi_call_id_bind(spyi_fitting *fitting, const spyi_value *value, sp
 }
 
 static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_call_id<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->shape);
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, true, out, "spyi_call_id<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->shape);
 }
 
 static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, false, out, "spyi_thread_id<%u>(%s)", spyi_kind_components(leaf->type),
-                   at->element);
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, false, out, "spyi_thread_id<%u>(%s)",
+                   spyi_kind_components(leaf->type), at->element);
 }
 
 static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
@@ -27107,7 +27126,7 @@ static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
 static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     uint32_t map = 0;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
                    at->field, map);
 }
 
@@ -27165,7 +27184,7 @@ static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     (void)value;
     leaf->field_size = 8;
     leaf->field_align = 4;
-    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
+    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_DTYPE_BOOL;
 }
 
 static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
@@ -27236,7 +27255,7 @@ static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const ch
     (void)value;
     memcpy(range, bits, sizeof range);
     *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
-                                                                    : "seed and zero_seed are both given";
+                                                                    : "seed and explicit_seed are both given";
     if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
     *problem = "low and high must be finite, with low <= high";
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
@@ -27248,7 +27267,7 @@ static bool spyi_hash_bind(spyi_fitting *fitting, const spyi_value *value, spyi_
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
     leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_DTYPE_FLOAT16;
 }
 
 static bool spyi_random_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -27257,7 +27276,7 @@ static bool spyi_random_bind(spyi_fitting *fitting, const spyi_value *value, spy
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
     leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_FLOAT16;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_DTYPE_FLOAT16;
 }
 
 static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
@@ -27266,13 +27285,13 @@ static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
 }
 
 static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_UINT32, false, out, "spyi_hash<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->field);
+    spyi_kind_call(leaf, SPY_DTYPE_UINT32, false, out, "spyi_hash<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->field);
 }
 
 static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_FLOAT32, false, out, "spyi_random<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->field);
+    spyi_kind_call(leaf, SPY_DTYPE_FLOAT32, false, out, "spyi_random<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->field);
 }
 
 static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
@@ -27325,15 +27344,15 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     float range[2];
     uint32_t bits[2], seed = 2640457667u;
     const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
-    bool hash = !desc || problem || !desc->no_hash_seed; // an unset bool must not be looked at
-    if (desc && !problem && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    bool hash = !desc || problem || !desc->raw_seed; // an unset bool must not be looked at
+    if (desc && !problem && (desc->seed || desc->explicit_seed)) seed = desc->seed;
     range[0] = low;
     range[1] = high;
     memcpy(bits, range, sizeof bits);
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
     arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
     if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
-    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
+    else if (desc && desc->seed && desc->explicit_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;
@@ -27565,7 +27584,7 @@ static const char *spyi_unsized_takes(const spyi_type *type, const char *base, c
 static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
-    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
+    if (value->kind != SPY_ARG_KIND_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
                   spyi_unsized_takes(leaf->type, "", NULL));
     return false;
@@ -27798,7 +27817,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
 
 // The gradients that a call of the leaf's mode uses; NULL: none.
 static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
-    bool backward = leaf->mode == SPY_CALL_BACKWARD;
+    bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
     uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
                                         : (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES);
     if (!leaf->mode || !(leaf->whole_grads & use)) return NULL;
@@ -28061,8 +28080,8 @@ static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, co
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
     const char *takes;
-    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
-    if (value->kind != SPY_ARG_TENSOR && !number) return NULL;
+    bool number = value->kind == SPY_ARG_KIND_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (value->kind != SPY_ARG_KIND_TENSOR && !number) return NULL;
     const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
     if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
     return value->tensor || (kind->run->traits & SPYI_TRAIT_ADDRESS) ? kind : NULL;
@@ -28074,17 +28093,17 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type) {
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
     switch (value->kind) {
-    case SPY_ARG_TENSOR: return spyi_tensor_kind_of();
-    case SPY_ARG_ARRAY: return spyi_array_kind_of();
-    case SPY_ARG_DATA: return spyi_bytes_kind_of();
-    case SPY_ARG_NEW:
-    case SPY_ARG_RESULT: return spyi_new_kind_of();
+    case SPY_ARG_KIND_TENSOR: return spyi_tensor_kind_of();
+    case SPY_ARG_KIND_ARRAY: return spyi_array_kind_of();
+    case SPY_ARG_KIND_DATA: return spyi_bytes_kind_of();
+    case SPY_ARG_KIND_NEW:
+    case SPY_ARG_KIND_RESULT: return spyi_new_kind_of();
     default: return value->type ? spyi_number_kind_of() : NULL;
     }
 }
 
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
-    if (value->kind == SPY_ARG_CUSTOM) return value->custom;
+    if (value->kind == SPY_ARG_KIND_CUSTOM) return value->custom;
     const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
     return kind ? kind : spyi_kind_of_value(value);
 }
@@ -28122,7 +28141,7 @@ static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spy
     (void)fitting;
     (void)value;
     return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
-           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
+           (type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32);
 }
 
 // The kernel's own parameters are uint3.
@@ -28511,15 +28530,15 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
-        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY) &&
-        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_TENSOR))
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_KIND_ARRAY) &&
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
-    case SPY_ARG_BOOL:
-    case SPY_ARG_INT:
-    case SPY_ARG_UINT:
-    case SPY_ARG_FLOAT:
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT:
         if (arg->dtype <= SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its dtype is not one of spy_dtype");
@@ -28528,7 +28547,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its result is NULL");
         return SPY_OK;
-    case SPY_ARG_TENSOR: {
+    case SPY_ARG_KIND_TENSOR: {
         spy_tensor *t = arg->value.tensor;
         if (!t)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -28547,7 +28566,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->dims = t->shape.dims;
         return SPY_OK;
     }
-    case SPY_ARG_ARRAY: {
+    case SPY_ARG_KIND_ARRAY: {
         if (arg->dtype < SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its dtype is not one of spy_dtype");
@@ -28557,7 +28576,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         spy_shape shape;
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
-        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
+        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype];
         int64_t count = spyi_shape_count(&shape);
         if (!spyi_shape_holds(&shape, v->type))
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -28569,7 +28588,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->dims = arg->dims;
         return SPY_OK;
     }
-    case SPY_ARG_DATA:
+    case SPY_ARG_KIND_DATA:
         if (!arg->value.data)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected host data, got NULL");
@@ -28578,7 +28597,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                 "the size of its host data is not valid");
         v->size = (uint32_t)arg->count;
         return SPY_OK;
-    case SPY_ARG_STRUCT:
+    case SPY_ARG_KIND_STRUCT:
         if (arg->count && !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a list of fields, got NULL");
@@ -28586,7 +28605,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
         v->child_count = (uint32_t)arg->count;
         return SPY_OK;
-    case SPY_ARG_CUSTOM: {
+    case SPY_ARG_KIND_CUSTOM: {
         const char *problem = NULL;
         v->custom = arg->custom;
         if (!arg->custom)
@@ -28596,13 +28615,13 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
-    case SPY_ARG_PAIR:
+    case SPY_ARG_KIND_PAIR:
         if (arg->count != 2 || !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a value and its gradient");
         v->child_count = 2;
         return SPY_OK;
-    case SPY_ARG_RESULT:
+    case SPY_ARG_KIND_RESULT:
         if (!arg->value.result)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its result is NULL");
@@ -28614,7 +28633,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->type = device->scalars[arg->value.result->dtype];
         v->size = (uint32_t)arg->value.result->size_bytes;
         return SPY_OK;
-    case SPY_ARG_NEW:
+    case SPY_ARG_KIND_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its tensor is NULL");
@@ -28648,8 +28667,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        v->one_value = arg->map_count == SPY_MAP_VALUE;
-        v->whole = arg->map_count == SPY_MAP_WHOLE || v->one_value;
+        v->one_value = arg->map_count == SPYI_MAP_VALUE;
+        v->whole = arg->map_count == SPYI_MAP_WHOLE || v->one_value;
         if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
@@ -28658,8 +28677,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
-        uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
-        if (v->kind == SPY_ARG_RESULT) detail = detail << 16 | v->size;
+        uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_KIND_STRUCT ? v->child_count : v->size;
+        if (v->kind == SPY_ARG_KIND_RESULT) detail = detail << 16 | v->size;
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
@@ -28673,7 +28692,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
-        if (v->kind == SPY_ARG_STRUCT || v->kind == SPY_ARG_PAIR) {
+        if (v->kind == SPY_ARG_KIND_STRUCT || v->kind == SPY_ARG_KIND_PAIR) {
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
@@ -28729,7 +28748,7 @@ SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor) {
 }
 
 SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values) {
-    return spyi_mode_of(values) != SPY_CALL_DEFAULT || function->overloads.takes_pairs;
+    return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
 // Gradients of tensors become values too, behind all others, when the call is about them.
@@ -28737,7 +28756,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
     uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < values->count; i++) {
-        if (values->items[i].kind == SPY_ARG_PAIR && !spyi_check_pair(&values->items[i], error))
+        if (values->items[i].kind == SPY_ARG_KIND_PAIR && !spyi_check_pair(&values->items[i], error))
             return SPY_ERROR_SHAPE_MISMATCH;
         const spy_tensor *tensor = values->items[i].tensor;
         if (!tensor) continue;
@@ -28778,7 +28797,7 @@ SPYI_FN uint32_t spyi_values_all(const spyi_values *values) {
 }
 
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values) {
-    return values->options ? values->options->mode : SPY_CALL_DEFAULT;
+    return values->options ? values->options->mode : SPY_CALL_MODE_DEFAULT;
 }
 
 spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {
@@ -28894,7 +28913,7 @@ static const char *spyi_check_options(const spy_call_options *o) {
     }
     for (uint32_t d = 0; d < o->thread_count.rank; d++)
         if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
-    if ((int)o->mode < SPY_CALL_DEFAULT || o->mode > SPY_CALL_FORWARD_DIFF)
+    if ((int)o->mode < SPY_CALL_MODE_DEFAULT || o->mode > SPY_CALL_MODE_FORWARD_DIFF)
         return "mode is not one of spy_call_mode";
     return NULL;
 }
@@ -28915,7 +28934,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
         const spy_arg *c = &o->constants.items[i];
-        if (!c->name || c->kind < SPY_ARG_BOOL || c->kind > SPY_ARG_FLOAT ||
+        if (!c->name || c->kind < SPY_ARG_KIND_BOOL || c->kind > SPY_ARG_KIND_FLOAT ||
             c->direction != SPY_DIRECTION_DEFAULT) {
             spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
                           c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
@@ -28955,7 +28974,9 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
         return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
     }
     // The union holds 64 bits of the number's own family.
-    spy_dtype from = c->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : c->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
+                     : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
+                                                   : SPY_DTYPE_UINT64;
     const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
     uint64_t bits = 0;
     int64_t i = 0;
@@ -28968,13 +28989,13 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
     }
     spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
     switch (type->scalar) {
-    case SPY_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
-    case SPY_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
-    case SPY_FLOAT32: spyi_text_add(out, "asfloat(%uu)", (unsigned)bits); break;
-    case SPY_FLOAT64: spyi_text_add(out, "bit_cast<double>(%lluULL)", (unsigned long long)bits); break;
-    case SPY_UINT64: spyi_text_add(out, "%lluULL", (unsigned long long)bits); break;
+    case SPY_DTYPE_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
+    case SPY_DTYPE_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
+    case SPY_DTYPE_FLOAT32: spyi_text_add(out, "asfloat(%uu)", (unsigned)bits); break;
+    case SPY_DTYPE_FLOAT64: spyi_text_add(out, "bit_cast<double>(%lluULL)", (unsigned long long)bits); break;
+    case SPY_DTYPE_UINT64: spyi_text_add(out, "%lluULL", (unsigned long long)bits); break;
     default:
-        (void)spyi_convert_scalars(&i, SPY_INT64, &bits, type->scalar, 1);
+        (void)spyi_convert_scalars(&i, SPY_DTYPE_INT64, &bits, type->scalar, 1);
         spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
     }
     spyi_text_add(out, ";\n");
@@ -29026,7 +29047,7 @@ static spy_packed *spyi_keep_list(spy_args list, const char *what, spyi_text *er
     const char *problem = NULL;
     spy_arg all;
     memset(&all, 0, sizeof all);
-    all.kind = SPY_ARG_STRUCT;
+    all.kind = SPY_ARG_KIND_STRUCT;
     all.value.fields = list.items;
     all.count = list.count;
     spy_packed *packed = spyi_packed_make(&all, &problem);
@@ -29182,11 +29203,11 @@ SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
 }
 
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
-    bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
+    bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_KIND_NEW;
     if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
-    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
+    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
-    if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
+    if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
         return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
@@ -29199,7 +29220,7 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
         spyi_text_free(&got);
         return false;
     }
-    if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_NEW))
+    if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_KIND_NEW))
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                        "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output", path);
     return true;
@@ -29530,7 +29551,7 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
     const spyi_value *v = &a->values->items[index];
     uint32_t parts[2] = { index, 0 };
     int32_t children[2] = { -1, -1 };
-    if (v->kind == SPY_ARG_PAIR) {
+    if (v->kind == SPY_ARG_KIND_PAIR) {
         parts[0] = index + 1;
         parts[1] = spyi_value_end(a->values->items, index + 1);
     } else if (v->tensor) {
@@ -29576,10 +29597,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                 "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
                 "take the value and its gradient as two",
                 path, type->display);
-        if (v->kind != SPY_ARG_STRUCT || !type->field_count)
+        if (v->kind != SPY_ARG_KIND_STRUCT || !type->field_count)
             return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
     }
-    if (v->kind == SPY_ARG_PAIR) {
+    if (v->kind == SPY_ARG_KIND_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
         if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -29598,8 +29619,9 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     const spyi_value_kind *kind = spyi_kind_of(type, v);
     bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the function gets no value of its type
     // A host array without elements, as Python's [] is, does for a list of none.
-    bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
-    bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
+    bool none =
+        spyi_type_is_unsized(type) && v->kind == SPY_ARG_KIND_ARRAY && v->rank == 1 && v->dims[0] == 0;
+    bool by_fields = none || (v->kind == SPY_ARG_KIND_STRUCT && type->field_count > 0);
     if ((type->kind == SPYI_TYPE_OTHER && !special && !by_fields) || type->kind == SPYI_TYPE_VOID) {
         const char *takes = spyi_kind_takes(type, spyi_types_rules(a->types));
         return spyi_mismatch(a, path, type, v,
@@ -29610,13 +29632,13 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
-    bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
-    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
+    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // only its gradient matters
+    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
-    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
+    if (v->map_count && v->kind != SPY_ARG_KIND_TENSOR && v->kind != SPY_ARG_KIND_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
-    if (v->cast && v->kind != SPY_ARG_NEW) {
+    if (v->cast && v->kind != SPY_ARG_KIND_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
             return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
@@ -29628,7 +29650,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
-    if (v->kind == SPY_ARG_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
+    if (v->kind == SPY_ARG_KIND_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
@@ -29639,7 +29661,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     leaf->param_out = out;
     if (a->bound.mode && !special) {
         uint32_t place = a->bound.leaf_count - 1;
-        if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
+        if (a->bound.mode == SPY_CALL_MODE_BACKWARD) leaf->out = false;
         return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, kind)) &&
                spyi_bind_gradients(a, place, index, pair);
     }
@@ -29793,8 +29815,8 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
     const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
-    if (taker && taker->kind == SPY_ARG_PAIR) taker++; // its value comes first
-    if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_RESULT)
+    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // its value comes first
+    if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_KIND_RESULT)
         result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
@@ -30212,8 +30234,8 @@ static bool spyi_is_open_pair(spyi_attempt *a, const spyi_type *type) {
 // The number of the value that tells the type of an open parameter: of a value with its gradient the value.
 static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, const spyi_type *type) {
     const spyi_value *v = &values->items[index];
-    if (v->kind == SPY_ARG_PAIR) return index + 1;
-    if (v->kind != SPY_ARG_STRUCT || !spyi_type_is_pair(type)) return index;
+    if (v->kind == SPY_ARG_KIND_PAIR) return index + 1;
+    if (v->kind != SPY_ARG_KIND_STRUCT || !spyi_type_is_pair(type)) return index;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; i < v->child_count; i++, child = spyi_value_end(values->items, child)) {
         const char *name = values->items[child].name;
@@ -30344,7 +30366,7 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
 static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
+    bool known = v->cast != NULL || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
@@ -30616,7 +30638,7 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
     memset(&fit, 0, sizeof fit);
     leaf->in = leaf->out = false;
     spyi_leaf_set_kind(leaf, spyi_kind_of_unused());
-    if (v->tensor || v->kind == SPY_ARG_ARRAY) {
+    if (v->tensor || v->kind == SPY_ARG_KIND_ARRAY) {
         if (!spyi_fit_memory(v->type, leaf->type, true, &fit))
             return spyi_mismatch(a, leaf->path, leaf->type, v, "");
         return spyi_set_batch(a, leaf, v, &fit);
@@ -30633,10 +30655,10 @@ static const spyi_type *spyi_stored_type(spyi_attempt *a, const spyi_type *diffe
     const spyi_type *inner = differential, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
     while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
-    bool memory = v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY ||
-                  (v->kind == SPY_ARG_FLOAT && v->direction != SPY_DIRECTION_DEFAULT);
+    bool memory = v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY ||
+                  (v->kind == SPY_ARG_KIND_FLOAT && v->direction != SPY_DIRECTION_DEFAULT);
     if (!memory || !held || inner->kind == SPYI_TYPE_STRUCT || held->kind == SPYI_TYPE_STRUCT ||
-        held->scalar < SPY_FLOAT16)
+        held->scalar < SPY_DTYPE_FLOAT16)
         return differential;
     return spyi_type_with_scalar(a->types, differential, held->scalar);
 }
@@ -30662,7 +30684,7 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
     spyi_leaf *leaf = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[index];
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD, in = leaf->param_in, out = leaf->param_out;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD, in = leaf->param_in, out = leaf->param_out;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     leaf->differential = spyi_differential(a->types, &a->finder, leaf->type);
     if (!given[0] && !given[1]) return true;
@@ -30671,7 +30693,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
                        "'%s' is no_diff: nothing would come of the gradient that it is paired with",
                        leaf->path);
     if (a->constant && !pair) return true;
-    if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_RESULT &&
+    if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_KIND_RESULT &&
         a->values->items[pair].direction == SPY_DIRECTION_OUT)
         return true; // it takes what there is
     if (!leaf->differential)
@@ -30728,7 +30750,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     spyi_leaf *leaf = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[index];
     uint8_t uses = leaf->whole_grads;
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
                        (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
@@ -30793,7 +30815,7 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
                      "[ForwardDifferentiable] or [ForwardDerivative]", "spy_call_forward_diff" },
                    { "backward", "[BackwardDifferentiable] or [BackwardDerivative]", "[BackwardDerivative]",
                      "spy_call_backward" } };
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD;
     spyi_text other = { NULL, 0, 0 }, got = { NULL, 0, 0 };
     if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
@@ -30810,7 +30832,7 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
 
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
-    bool backward = b->mode == SPY_CALL_BACKWARD;
+    bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
     spyi_role from_outputs = backward ? SPYI_ROLE_READ : SPYI_ROLE_WRITTEN,
               of_inputs = backward ? SPYI_ROLE_ADDED : SPYI_ROLE_READ;
     spyi_text why = { NULL, 0, 0 };
@@ -31463,13 +31485,14 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 // As a type is declared in memory: bare bools are integers there.
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
-    if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
+    if (!bare || type->scalar != SPY_DTYPE_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
     else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->rules->boolean);
     else spyi_text_add(out, "%s%u", s->rules->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
-    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) && type->scalar == SPY_BOOL;
+    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) &&
+           type->scalar == SPY_DTYPE_BOOL;
 }
 
 // `expression` of memory type `from` as a value of type `to`.
@@ -32218,7 +32241,7 @@ SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf) {
 }
 
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
-    if (b->mode == SPY_CALL_FORWARD_DIFF)
+    if (b->mode == SPY_CALL_MODE_FORWARD_DIFF)
         return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
     return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
@@ -32229,7 +32252,7 @@ static bool spyi_goes_in(const spyi_bound *b, const spyi_leaf *leaf) {
 
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
     if (!b->mode) return leaf->out;
-    return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
+    return leaf->param_out && (b->mode == SPY_CALL_MODE_FORWARD_DIFF || spyi_is_active(b, leaf));
 }
 
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b) {
@@ -32564,9 +32587,9 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     spyi_text_add(p->out, "%s", indent);
     switch (p->op) {
     case SPYI_PIECE_ADD:
-        if (to_type == from_type && to_type->scalar != SPY_FLOAT16)
+        if (to_type == from_type && to_type->scalar != SPY_DTYPE_FLOAT16)
             spyi_text_add(p->out, "%s = %s + %s;\n", to, to, from);
-        else if (to_type->scalar == SPY_FLOAT64)
+        else if (to_type->scalar == SPY_DTYPE_FLOAT64)
             spyi_text_add(p->out, "%s = %s + %s(%s);\n", to, to, type, from);
         else if (to_type->kind == SPYI_TYPE_SCALAR)
             spyi_text_add(p->out, "%s = %s(float(%s) + float(%s));\n", to, type, to, from);
@@ -32658,7 +32681,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     p.out = &s->body;
     p.op = op;
     p.sum = spyi_text_str(&sum);
-    p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
+    p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
     p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
     p.open = op >= SPYI_PIECE_APPLY && spyi_ends_in_loops(s, sum_of);
@@ -32696,7 +32719,7 @@ static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *
 
 static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    bool backward = s->bound->mode == SPY_CALL_BACKWARD;
+    bool backward = s->bound->mode == SPY_CALL_MODE_BACKWARD;
     if (!spyi_is_active(s->bound, leaf)) {
         if (leaf->param_in && !(leaf->param_out && !backward)) {
             spyi_value_expression(s, i, out);
@@ -32793,7 +32816,7 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
 
 static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
-    bool backward = b->mode == SPY_CALL_BACKWARD;
+    bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
     spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
                   arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -32831,7 +32854,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
         spyi_add_field(s, SPYI_PACK_ELEMENT, d, 0, 4, 4, "int _element%u", d);
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (!spyi_is_summed(s, i) || !(spyi_is_skipped(s, i) || s->key->finishes)) continue;
-        bool is_double = spyi_sum_scalar(s->bound->leaves[i].type) == SPY_FLOAT64;
+        bool is_double = spyi_sum_scalar(s->bound->leaves[i].type) == SPY_DTYPE_FLOAT64;
         spyi_add_field(s, SPYI_PACK_SUMS, 0, i, 8, 8, "%s* %s__sums", is_double ? "double" : "float",
                        s->names[i]);
     }
@@ -32961,7 +32984,8 @@ static void spyi_sums_body(spyi_emit_state *s) {
                         "spyi_block._each) : 0;\n");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
-        const char *scalar = n && spyi_sum_scalar(b->leaves[i].type) == SPY_FLOAT64 ? "double" : "float";
+        const char *scalar =
+            n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
         else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
         open = open || spyi_ends_in_loops(s, i);
@@ -34464,7 +34488,8 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
                                code->size - text - rules->is_text);
     }
     if (!good)
-        spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
+        spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING, "cannot write the kernel to '%s'",
+                  spyi_text_str(&path));
     spyi_text_free(&path);
     free(directory);
 }
@@ -35260,7 +35285,7 @@ static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_coun
     spyi_recipe_u8(r, &leaf->whole_grads);
     spyi_recipe_bool(r, &leaf->paired);
     leaf->mode =
-        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &leaf->param_in);
     spyi_recipe_bool(r, &leaf->param_out);
     spyi_recipe_type(r, &leaf->differential);
@@ -35332,7 +35357,7 @@ static void spyi_recipe_options(spyi_recipe *r, spyi_options *o) {
     spyi_recipe_u32(r, &o->group.rank);
     spyi_recipe_dims(r, o->group.dims);
     spyi_recipe_u32(r, &o->count_rank);
-    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &o->deterministic);
     (void)spyi_recipe_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
                              "a rank is above SPY_MAX_RANK");
@@ -35359,7 +35384,7 @@ SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_cou
     spyi_recipe_bool(r, &b->guarded);
     spyi_recipe_bool(r, &b->shader);
     spyi_recipe_bool(r, &b->call_info);
-    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &b->grads_inside[0]);
     spyi_recipe_bool(r, &b->grads_inside[1]);
     spyi_recipe_bool(r, &b->names_diff);
@@ -36332,7 +36357,7 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
-           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_FLOAT32 &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
            !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
@@ -36820,7 +36845,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
-        bool seeds = b->mode == SPY_CALL_BACKWARD && leaf->role == SPYI_ROLE_READ &&
+        bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
                      values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
@@ -36829,7 +36854,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
     }
     if (launch->count == 0) return SPY_OK;
-    if (b->mode == SPY_CALL_BACKWARD) {
+    if (b->mode == SPY_CALL_MODE_BACKWARD) {
         status = spyi_launch_passes(b, values, launch, error);
         if (status != SPY_OK) return status;
         spyi_launch_teams(b, limits, launch);
@@ -37379,8 +37404,9 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
 }
 
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
-    if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
-    if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_KIND_NEW)
+        *arg->value.new_tensor = made;
+    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an in parameter gives nothing back
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =
@@ -37539,9 +37565,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
     s.launch->several = false;
-    if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
+    if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
-    while (!repeats && plan->bound.mode != SPY_CALL_BACKWARD && status == SPY_OK) {
+    while (!repeats && plan->bound.mode != SPY_CALL_MODE_BACKWARD && status == SPY_OK) {
         s.left = false;
         status = spyi_choose(&s, &variant, error);
         if (!s.left) break;
@@ -38008,7 +38034,7 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
     case SPYI_AGAIN_UNUSED:
         return spyi_again_is_tensor(plan->function->object.device, a, t) && t->type == a->type &&
                t->shape.rank == a->rank;
-    default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
+    default: return a->kind == SPY_ARG_KIND_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
     }
 }
 
@@ -38272,7 +38298,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
         if (status == SPY_OK && launch->count)
             status = spyi_variant_get(plan, values, false, &variant, &left, error);
         // Each pass of a backward call has a variant of its own.
-        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
                spyi_next_pass(launch);
     }
     launch->pass = 0;
@@ -38292,7 +38318,7 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
         if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
         status = spyi_variant_create(plan, &launch->key, values, &variant, error);
         if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
              spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
@@ -38825,11 +38851,11 @@ static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call
 }
 
 spy_status spy_call_backward(spy_function *function, spy_args args) {
-    return spyi_call_mode(function, args, SPY_CALL_BACKWARD, "spy_call_backward");
+    return spyi_call_mode(function, args, SPY_CALL_MODE_BACKWARD, "spy_call_backward");
 }
 
 spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
-    return spyi_call_mode(function, args, SPY_CALL_FORWARD_DIFF, "spy_call_forward_diff");
+    return spyi_call_mode(function, args, SPY_CALL_MODE_FORWARD_DIFF, "spy_call_forward_diff");
 }
 
 // >>call/explain.c ------------------------------------------------------------------------------------------
@@ -39012,7 +39038,7 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     memset(&t, 0, sizeof t);
     if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
         problem = "groups is not a living tensor of this device";
-    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
              !groups->contiguous)
         problem = "groups is not a contiguous tensor of uint32";
     else if (index < 0 || index > groups->element_count - 3)
@@ -39077,7 +39103,7 @@ static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const ch
         spyi_text_add(&text, "struct of %u fields", node->count);
         out->argument = spyi_keep_string(r, spyi_text_str(&text));
         spyi_text_free(&text);
-        out->kind = SPY_ARG_STRUCT;
+        out->kind = SPY_ARG_KIND_STRUCT;
         for (uint32_t f = 0; f < node->count; f++)
             spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
     }
@@ -39362,7 +39388,7 @@ static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const 
     op->untracked = untracked;
     op->dispatch = list->dispatch_count++;
     plan->references++;
-    spyi_list_added(list, op, SPY_LIST_OP_CALL);
+    spyi_list_added(list, op, SPY_LIST_OP_KIND_CALL);
     return SPY_OK;
 }
 
@@ -39696,7 +39722,7 @@ static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
         shape.rank = 1;
         shape.dims[0] = list->time_count;
         list->times =
-            spyi_tensor_make(device, device->scalars[SPY_UINT64], &shape, "timestamps", error, &status);
+            spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &shape, "timestamps", error, &status);
         if (!list->times) return status;
     }
     list->finished = true;
@@ -39875,7 +39901,7 @@ static spy_status spyi_list_add_fill(spy_command_list *list, const spy_tensor *t
     spyi_use use = spyi_list_use(to, SPYI_USE_WRITES);
     spyi_list_op *op;
     spy_status status = spyi_list_add(list, NULL, &fill.work, &use, 1, &op, error);
-    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_FILL);
+    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_KIND_FILL);
     return status;
 }
 
@@ -39901,7 +39927,7 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return spyi_list_add_copy(list, SPY_LIST_OP_COPY, to, from, error);
+    return spyi_list_add_copy(list, SPY_LIST_OP_KIND_COPY, to, from, error);
 }
 
 spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
@@ -39933,7 +39959,7 @@ static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tenso
     if (repeats) return spyi_list_add_fill(list, tensor, pattern, error);
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_fill_tensor(source, value, error);
-    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_FILL, tensor, source, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_FILL, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -39954,7 +39980,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
     if (status != SPY_OK) return status;
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_tensor_upload(source, data, error);
-    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_WRITE, tensor, source, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_WRITE, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -39983,7 +40009,7 @@ spy_status spy_list_barrier(spy_command_list *list) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, NULL, &error),
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_KIND_BARRIER, NULL, NULL, &error),
                            &error);
 }
 
@@ -40012,11 +40038,11 @@ static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, 
 }
 
 spy_status spy_list_push_label(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
+    return spyi_list_name(list, SPY_LIST_OP_KIND_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
 }
 
 spy_status spy_list_marker(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
+    return spyi_list_name(list, SPY_LIST_OP_KIND_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
 }
 
 spy_status spy_list_pop_label(spy_command_list *list) {
@@ -40025,7 +40051,7 @@ spy_status spy_list_pop_label(spy_command_list *list) {
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (list->depth) {
-        status = spyi_list_label(list, SPY_LIST_OP_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
+        status = spyi_list_label(list, SPY_LIST_OP_KIND_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "no label has been pushed");
@@ -40044,7 +40070,7 @@ static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) 
         return SPY_ERROR_OUT_OF_RANGE;
     }
     spyi_time_mark_work mark = spyi_time_mark_of(list->time_count);
-    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, &mark.work, error);
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_KIND_TIMESTAMP, NULL, &mark.work, error);
     if (status == SPY_OK) list->time_count++;
     return status;
 }
@@ -40360,7 +40386,7 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
+    for (int i = SPY_DTYPE_BOOL; i < SPY_DTYPE_COUNT; i++)
         device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
     return desc->enable_print ? spyi_print_create(device, desc->print_buffer_bytes, error) : SPY_OK;
 }
@@ -40398,8 +40424,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     }
     if (status != SPY_OK) {
         // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
-        if (spyi_log_wants(&setup, SPY_LOG_ERROR))
-            spyi_logf(&setup, SPY_LOG_ERROR, "%s: %s", function, spyi_text_str(&error));
+        if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
+            spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
         if (device) spyi_device_destroy(device);
         device = NULL;

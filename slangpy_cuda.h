@@ -36,7 +36,7 @@ typedef struct spy_cuda_desc {
                                 // spy_cuda_set_stream(); NULL: one of the device's own
     const char *nvrtc_library;  // path of libnvrtc.so.13 or the like; NULL: SLANGPY_NVRTC_LIBRARY, then searched
     const char *driver_library; // path of the driver's library; NULL: found by the system
-    bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
+    bool direct_launches;       // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
                                 // back becomes a CUDA graph of one node, which is launched in half the time, unless the
                                 // environment has CUDA_LAUNCH_BLOCKING=1
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
@@ -1166,7 +1166,7 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // that is being made; NULL: work runs
-    bool plain_launches;    // of the desc
+    bool direct_launches;    // of the desc
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
     char *nvrtc_path; // of the desc; NULL: none
@@ -1940,7 +1940,7 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
     if (!good && desc->prelude_size > 0 && spyi_failed_allocations() == failed) {
         good = spyi_compile_full(nvrtc, profile, body, desc, entry, code, &full);
         if (good)
-            spyi_logf(ctx, SPY_LOG_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
+            spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
                       spyi_text_str(&slim));
     }
     if (!good) {
@@ -1976,8 +1976,8 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
                    cu->version / 1000, cu->version % 1000 / 10,
                    spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MAJOR),
                    spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MINOR));
-    info->type =
-        spyi_cuda_attribute(cu, device, SPYI_CU_INTEGRATED) ? SPY_ADAPTER_INTEGRATED : SPY_ADAPTER_DISCRETE;
+    info->type = spyi_cuda_attribute(cu, device, SPYI_CU_INTEGRATED) ? SPY_ADAPTER_TYPE_INTEGRATED
+                                                                     : SPY_ADAPTER_TYPE_DISCRETE;
     info->api_version = (uint32_t)cu->version;
     info->features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 |
                      SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD | SPY_FEATURE_TIMESTAMPS |
@@ -2035,9 +2035,10 @@ static spy_status spyi_cuda_choose(spyi_cuda_gpu *gpu, const spy_device_desc *de
         if (cu->DeviceGet(&device, i) != SPYI_CU_OK) continue;
         spyi_cuda_describe(cu, device, &info);
         if (desc->adapter_name != NULL && !spyi_cuda_has_part(info.name, desc->adapter_name)) continue;
-        if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != info.type) continue;
-        if (best >= 0 && info.type != SPY_ADAPTER_DISCRETE) continue; // the first discrete one is the best
-        if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_DISCRETE) continue;
+        if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != info.type) continue;
+        if (best >= 0 && info.type != SPY_ADAPTER_TYPE_DISCRETE)
+            continue; // the first discrete one is the best
+        if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_TYPE_DISCRETE) continue;
         best = i;
         gpu->device = device;
         gpu->base.limits.info = info;
@@ -2185,8 +2186,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     }
     const char *blocking =
         getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
-    gpu->plain_launches =
-        (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
+    gpu->direct_launches =
+        (given != NULL && given->direct_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;
     if (gpu->base.borrowed) status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);
@@ -2217,7 +2218,7 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
         spyi_cuda_destroy((spyi_gpu *)(void *)gpu);
         return status;
     }
-    spyi_logf(ctx, SPY_LOG_INFO, "CUDA device '%s', %s", gpu->base.limits.info.name,
+    spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "CUDA device '%s', %s", gpu->base.limits.info.name,
               gpu->base.limits.info.driver);
     *out = (spyi_gpu *)(void *)gpu;
     return SPY_OK;
@@ -2813,7 +2814,7 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
     if (status == SPY_OK) status = spyi_nvrtc_find(compiler, &nvrtc, error);
     if (status != SPY_OK) return status;
     if (ctx != NULL && spyi_atomic_swap_if(&ctx->told_compiler, 0, 1))
-        spyi_logf(ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
+        spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
     return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
 }
 
@@ -3127,7 +3128,7 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spy
 // >>which kernels
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
-    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
            spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
 }
 
@@ -3195,7 +3196,7 @@ static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
 
 SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *base) {
     const spyi_cuda_gpu *gpu = (const spyi_cuda_gpu *)(const void *)base;
-    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
            !spyi_cuda_is_captured(gpu);
 }
 

@@ -66,9 +66,9 @@ int main(void) {
     spy_tensor *start = NULL;
     planet first[PLANETS] = { { { { 0 }, { 0 } }, 0 } };
     spy_call(perihelion,
-             SPY_ARGS(spy_arg_array("axis", SPY_FLOAT32, SPY_SHAPE(PLANETS), axes),
-                      spy_arg_array("eccentricity", SPY_FLOAT32, SPY_SHAPE(PLANETS), eccentricities),
-                      spy_arg_array("mass", SPY_FLOAT32, SPY_SHAPE(PLANETS), masses), sun_arg,
+             SPY_ARGS(spy_arg_array("axis", SPY_DTYPE_FLOAT32, SPY_SHAPE(PLANETS), axes),
+                      spy_arg_array("eccentricity", SPY_DTYPE_FLOAT32, SPY_SHAPE(PLANETS), eccentricities),
+                      spy_arg_array("mass", SPY_DTYPE_FLOAT32, SPY_SHAPE(PLANETS), masses), sun_arg,
                       spy_out_tensor("_result", &start)));
     spy_tensor_read(start, first, sizeof first);
 

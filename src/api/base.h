@@ -59,11 +59,11 @@ typedef struct spy_error {
 // >>log
 
 typedef enum spy_log_level {
-    SPY_LOG_DEFAULT = 0, // as SPY_LOG_WARNING when used as a threshold
-    SPY_LOG_ERROR,
-    SPY_LOG_WARNING,
-    SPY_LOG_INFO,
-    SPY_LOG_DEBUG
+    SPY_LOG_LEVEL_DEFAULT = 0, // as SPY_LOG_LEVEL_WARNING when used as a threshold
+    SPY_LOG_LEVEL_ERROR,
+    SPY_LOG_LEVEL_WARNING,
+    SPY_LOG_LEVEL_INFO,
+    SPY_LOG_LEVEL_DEBUG
 } spy_log_level;
 
 // Called for each message at or above the threshold. `message` is one text without a final newline, valid
@@ -128,18 +128,18 @@ typedef struct spy_allocator {
 // A scalar element type. Host layout is C's: bool 1 byte, float16 2 bytes (IEEE 754 half).
 typedef enum spy_dtype {
     SPY_DTYPE_DEFAULT = 0, // float32
-    SPY_BOOL,
-    SPY_INT8,
-    SPY_UINT8,
-    SPY_INT16,
-    SPY_UINT16,
-    SPY_INT32,
-    SPY_UINT32,
-    SPY_INT64,
-    SPY_UINT64,
-    SPY_FLOAT16,
-    SPY_FLOAT32,
-    SPY_FLOAT64,
+    SPY_DTYPE_BOOL,
+    SPY_DTYPE_INT8,
+    SPY_DTYPE_UINT8,
+    SPY_DTYPE_INT16,
+    SPY_DTYPE_UINT16,
+    SPY_DTYPE_INT32,
+    SPY_DTYPE_UINT32,
+    SPY_DTYPE_INT64,
+    SPY_DTYPE_UINT64,
+    SPY_DTYPE_FLOAT16,
+    SPY_DTYPE_FLOAT32,
+    SPY_DTYPE_FLOAT64,
     SPY_DTYPE_COUNT
 } spy_dtype;
 

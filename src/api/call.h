@@ -13,8 +13,8 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
-#define SPY_MAP_WHOLE 255u
-#define SPY_MAP_VALUE 254u
+#define SPYI_MAP_WHOLE 255u
+#define SPYI_MAP_VALUE 254u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -24,19 +24,19 @@ typedef struct spy_args {
 
 // What an argument is. Filled by the spy_arg_*, spy_out_* and spy_inout_* functions below.
 typedef enum spy_arg_kind {
-    SPY_ARG_NONE = 0,
-    SPY_ARG_BOOL,    // value.u
-    SPY_ARG_INT,     // value.i
-    SPY_ARG_UINT,    // value.u
-    SPY_ARG_FLOAT,   // value.f
-    SPY_ARG_TENSOR,  // value.tensor
-    SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
-    SPY_ARG_DATA,    // host bytes of one value in C's layout
-    SPY_ARG_STRUCT,  // named fields
-    SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
-    SPY_ARG_RESULT,  // an output of whatever kind: value.result
-    SPY_ARG_PAIR     // fields[0] a value, fields[1] its gradient
+    SPY_ARG_KIND_NONE = 0,
+    SPY_ARG_KIND_BOOL,    // value.u
+    SPY_ARG_KIND_INT,     // value.i
+    SPY_ARG_KIND_UINT,    // value.u
+    SPY_ARG_KIND_FLOAT,   // value.f
+    SPY_ARG_KIND_TENSOR,  // value.tensor
+    SPY_ARG_KIND_ARRAY,   // host array of scalars: dtype, shape, pointer
+    SPY_ARG_KIND_DATA,    // host bytes of one value in C's layout
+    SPY_ARG_KIND_STRUCT,  // named fields
+    SPY_ARG_KIND_NEW,     // a new tensor is made for an output
+    SPY_ARG_KIND_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_KIND_RESULT,  // an output of whatever kind: value.result
+    SPY_ARG_KIND_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -54,11 +54,11 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
-                               // SPY_MAP_VALUE: see spy_map_value()
+    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries;
+                               // SPYI_MAP_VALUE: see spy_map_value()
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
-    const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
+    const struct spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -71,7 +71,7 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_KIND_CUSTOM: the kind's own
 };
 
 // SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
@@ -248,9 +248,9 @@ typedef struct spy_globals spy_globals;
 
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
-    SPY_CALL_DEFAULT = 0,  // the function
-    SPY_CALL_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_DEFAULT = 0,  // the function
+    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
+    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
 } spy_call_mode;
 
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.

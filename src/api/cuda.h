@@ -29,7 +29,7 @@ typedef struct spy_cuda_desc {
                                 // spy_cuda_set_stream(); NULL: one of the device's own
     const char *nvrtc_library;  // path of libnvrtc.so.13 or the like; NULL: SLANGPY_NVRTC_LIBRARY, then searched
     const char *driver_library; // path of the driver's library; NULL: found by the system
-    bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
+    bool direct_launches;       // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
                                 // back becomes a CUDA graph of one node, which is launched in half the time, unless the
                                 // environment has CUDA_LAUNCH_BLOCKING=1
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed

@@ -12,7 +12,7 @@ extern "C" {
 // passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
 // take such a cursor, report that it stands nowhere, and the device's first error says why.
 //     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
-//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 3, rgb);
+//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_DTYPE_FLOAT32, 3, rgb);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
 // Threads: one at a time a range; create, over, apply: any.

@@ -13,10 +13,10 @@ struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
-    SPY_ADAPTER_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
-    SPY_ADAPTER_DISCRETE,
-    SPY_ADAPTER_INTEGRATED,
-    SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
+    SPY_ADAPTER_TYPE_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
+    SPY_ADAPTER_TYPE_DISCRETE,
+    SPY_ADAPTER_TYPE_INTEGRATED,
+    SPY_ADAPTER_TYPE_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
 
 // A file's contents, as spy_file_hook.open gives them.

@@ -530,7 +530,7 @@
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
 // only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it with the streams of other
 // libraries, while the host goes on. A kernel that comes back is launched as a CUDA graph of one node, which takes half of
-// a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.plain_launches. A kernel that
+// a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.direct_launches. A kernel that
 // faults loses the device, and with it CUDA for the rest of the process, in whatever context: that is the driver's rule. A
 // process that is started anew has it again.
 //

@@ -11,16 +11,16 @@ extern "C" {
 typedef struct spy_command_list spy_command_list;
 
 typedef enum spy_list_op_kind {
-    SPY_LIST_OP_NONE = 0,
-    SPY_LIST_OP_CALL,
-    SPY_LIST_OP_COPY,
-    SPY_LIST_OP_FILL,
-    SPY_LIST_OP_WRITE,
-    SPY_LIST_OP_BARRIER,
-    SPY_LIST_OP_PUSH_LABEL,
-    SPY_LIST_OP_POP_LABEL,
-    SPY_LIST_OP_MARKER,
-    SPY_LIST_OP_TIMESTAMP
+    SPY_LIST_OP_KIND_NONE = 0,
+    SPY_LIST_OP_KIND_CALL,
+    SPY_LIST_OP_KIND_COPY,
+    SPY_LIST_OP_KIND_FILL,
+    SPY_LIST_OP_KIND_WRITE,
+    SPY_LIST_OP_KIND_BARRIER,
+    SPY_LIST_OP_KIND_PUSH_LABEL,
+    SPY_LIST_OP_KIND_POP_LABEL,
+    SPY_LIST_OP_KIND_MARKER,
+    SPY_LIST_OP_KIND_TIMESTAMP
 } spy_list_op_kind;
 
 // One recorded operation, for spy_list_desc.on_record.

@@ -19,7 +19,7 @@ extern "C" {
 // many digits as tell them apart, 6 at least. What a format does not fit says so in its place: {:x needs an integer}.
 //
 // Needs spy_device_desc.enable_print. Without it print is empty code, and modules that print work as ever. Each print is one
-// message to desc.log.func at SPY_LOG_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
+// message to desc.log.func at SPY_LOG_LEVEL_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
 // reserved their place in the buffer; threads of one call come in any order. That happens whenever the host has waited for
 // them: in spy_wait, spy_wait_for_submit, spy_trim, spy_tensor_read and _read_range, spy_time_call, calls with results to host memory,
 // spy_flush_print and spy_release_device. A device without a log function keeps them for spy_read_print.

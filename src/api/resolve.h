@@ -15,7 +15,7 @@ typedef struct spy_binding {
     const char *path;        // "x", "light.color", "_result"
     const char *type;        // Slang type that each element of the call gets: "float3", "float[4]", "Light"
     spy_direction direction; // of the parameter: SPY_DIRECTION_DEFAULT is in
-    spy_arg_kind kind;       // of the argument; SPY_ARG_STRUCT: its fields follow, one depth below
+    spy_arg_kind kind;       // of the argument; SPY_ARG_KIND_STRUCT: its fields follow, one depth below
     const char *argument;    // what came, for people: "float tensor (100, 3)"
     uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
     spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call

@@ -135,14 +135,16 @@ struct element<T[N], std::enable_if_t<detail::is_element<T>::value>> : detail::r
 namespace detail {
 
 template <class T> constexpr spy_dtype dtype_of() {
-    if constexpr (std::is_same_v<T, bool>) return SPY_BOOL;
+    if constexpr (std::is_same_v<T, bool>) return SPY_DTYPE_BOOL;
     else if constexpr (std::is_floating_point_v<T>) {
         static_assert(sizeof(T) <= 8, "long double has no counterpart in Slang");
-        return sizeof(T) == 4 ? SPY_FLOAT32 : SPY_FLOAT64;
+        return sizeof(T) == 4 ? SPY_DTYPE_FLOAT32 : SPY_DTYPE_FLOAT64;
     } else {
         static_assert(std::is_integral_v<T>, "a scalar is a number");
-        constexpr spy_dtype with_sign[] = { SPY_INT8, SPY_INT16, SPY_INT32, SPY_INT64 };
-        constexpr spy_dtype without[] = { SPY_UINT8, SPY_UINT16, SPY_UINT32, SPY_UINT64 };
+        constexpr spy_dtype with_sign[] = { SPY_DTYPE_INT8, SPY_DTYPE_INT16, SPY_DTYPE_INT32,
+                                            SPY_DTYPE_INT64 };
+        constexpr spy_dtype without[] = { SPY_DTYPE_UINT8, SPY_DTYPE_UINT16, SPY_DTYPE_UINT32,
+                                          SPY_DTYPE_UINT64 };
         constexpr int log2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
         return std::is_signed_v<T> ? with_sign[log2] : without[log2];
     }

@@ -103,10 +103,10 @@ spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
 
 typedef enum spy_index_kind {
-    SPY_INDEX_AT = 0, // start: the index
-    SPY_INDEX_RANGE,  // start:stop:step
-    SPY_INDEX_REST,
-    SPY_INDEX_NEW
+    SPY_INDEX_KIND_AT = 0, // start: the index
+    SPY_INDEX_KIND_RANGE,  // start:stop:step
+    SPY_INDEX_KIND_REST,
+    SPY_INDEX_KIND_NEW
 } spy_index_kind;
 
 // One item of an index list. Filled by the spy_index_* functions.

@@ -69,7 +69,7 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
     case SPYI_AGAIN_UNUSED:
         return spyi_again_is_tensor(plan->function->object.device, a, t) && t->type == a->type &&
                t->shape.rank == a->rank;
-    default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
+    default: return a->kind == SPY_ARG_KIND_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
     }
 }
 

@@ -307,7 +307,7 @@ static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *func
         spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_FLOAT32;
+    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_DTYPE_FLOAT32;
     if ((int)*dtype < 0 || *dtype >= SPY_DTYPE_COUNT) {
         spyi_text_add(&what, "dtype %d is not one of spy_dtype", (int)*dtype);
     } else if (count != expected) {

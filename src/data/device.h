@@ -119,7 +119,7 @@ SPYI_FN const spyi_core *spyi_device_core(void); // what backends may ask of a d
 
 // >>args.c
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
-                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+                                const struct spyi_value_kind *kind); // SPY_ARG_KIND_CUSTOM, its dims 0
 
 // >>packed.c
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why

@@ -262,7 +262,7 @@ static spy_arg pick_arg(world *w, const char *name, int depth) {
     case 19:
         memset(&w->random, 0, sizeof w->random);
         w->random.seed = R(w, 3);
-        w->random.zero_seed = R(w, 2);
+        w->random.explicit_seed = R(w, 2);
         return spy_arg_rand_float(name, (float)v, 1, &w->random);
     case 20: {
         spy_packed *packed = w->packed[R(w, FEW)];
@@ -524,7 +524,7 @@ static spy_arg fitting(world *w, const char *name, char kind) {
     if (kind == 'i' && R(w, 3)) return R(w, 2) ? spy_arg_i32(name, (int32_t)R(w, 4)) : spy_arg_range(name, 0, R(w, 5), 1);
     if (kind == 'v' && R(w, 2)) return spy_arg_f32n(name, 3, three);
     if (kind == 'p' && R(w, 4)) return spy_arg_data(name, scratch, 12);
-    if (kind == 'f' && R(w, 2)) return once_in(w, 6) ? spy_arg_array(name, SPY_FLOAT32, SPY_SHAPE(3), three) : spy_arg_f32(name, 2);
+    if (kind == 'f' && R(w, 2)) return once_in(w, 6) ? spy_arg_array(name, SPY_DTYPE_FLOAT32, SPY_SHAPE(3), three) : spy_arg_f32(name, 2);
     return spy_arg_tensor(name, t);
 }
 
@@ -732,7 +732,7 @@ static void op_cursor(world *w) {
     case 2: c = spy_cursor_field(c, paths[R(w, 15)]); break;
     case 3: c = spy_cursor_at(c, pick_index(w)); break;
     case 4: (void)spy_cursor_read(c, (spy_dtype)R(w, 14), R(w, 64), values); break;
-    case 5: (void)spy_cursor_write(spy_cursor_field(c, paths[R(w, 15)]), SPY_FLOAT64, R(w, 2) ? 1 : R(w, 64), values); break;
+    case 5: (void)spy_cursor_write(spy_cursor_field(c, paths[R(w, 15)]), SPY_DTYPE_FLOAT64, R(w, 2) ? 1 : R(w, 64), values); break;
     case 6: (void)spy_cursor_apply(c); break;
     case 7: (void)spy_cursor_read_data(c, values, R(w, 2) ? 4 : R(w, sizeof values)); break;
     default: (void)spy_get_cursor_info(c); break;

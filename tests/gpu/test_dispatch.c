@@ -86,7 +86,7 @@ static int warnings;
 static void listen(spy_log_level level, const char *message, void *user) {
     (void)user;
     if (strstr(message, "not a conformant") || strstr(message, "s so far")) return; // Mesa's word on lavapipe; a machine that is busy
-    if (level == SPY_LOG_WARNING || strstr(message, "alidation")) {
+    if (level == SPY_LOG_LEVEL_WARNING || strstr(message, "alidation")) {
         print_message("%s\n", message);
         warnings++;
     }
@@ -112,7 +112,8 @@ static spy_function *fn(spy_module *m, const char *name) {
 }
 
 static spy_tensor *uints(int64_t n) {
-    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(n), NULL));
+    spy_tensor *t =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(n), NULL));
     OK(spy_tensor_fill(t, 0));
     return t;
 }
@@ -227,7 +228,8 @@ static void test_main(void **state) {
                                     "[shader(\"compute\")] [numthreads(32, 1, 1)]\n"
                                     "void main_0(uint3 t : SV_DispatchThreadID, uniform RWStructuredBuffer<uint> o) { o[t.x] = 7 * t.x; }\n"));
     static uint32_t got[64];
-    spy_tensor *o = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(64), NULL));
+    spy_tensor *o =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(64), NULL));
     const spy_uint3 threads = { 64, 1, 1 };
     OK(spy_dispatch(fn(m, "main"), threads, SPY_ARGS(spy_arg_tensor("o", o)), NULL));
     OK(spy_tensor_read(o, got, sizeof got));
@@ -313,10 +315,11 @@ static const struct {
     const char *name;
     spy_dtype dtype;
     size_t size;
-} scalars[] = { { "float", SPY_FLOAT32, 4 }, { "int", SPY_INT32, 4 },       { "uint", SPY_UINT32, 4 },
-                { "bool", SPY_BOOL, 1 },     { "half", SPY_FLOAT16, 2 },    { "double", SPY_FLOAT64, 8 },
-                { "int64_t", SPY_INT64, 8 }, { "uint64_t", SPY_UINT64, 8 }, { "int16_t", SPY_INT16, 2 },
-                { "uint8_t", SPY_UINT8, 1 } };
+} scalars[] = { { "float", SPY_DTYPE_FLOAT32, 4 }, { "int", SPY_DTYPE_INT32, 4 },
+                { "uint", SPY_DTYPE_UINT32, 4 },   { "bool", SPY_DTYPE_BOOL, 1 },
+                { "half", SPY_DTYPE_FLOAT16, 2 },  { "double", SPY_DTYPE_FLOAT64, 8 },
+                { "int64_t", SPY_DTYPE_INT64, 8 }, { "uint64_t", SPY_DTYPE_UINT64, 8 },
+                { "int16_t", SPY_DTYPE_INT16, 2 }, { "uint8_t", SPY_DTYPE_UINT8, 1 } };
 
 typedef struct tree {
     enum { SCALAR, VECTOR, ARRAY, STRUCT } form;
@@ -592,10 +595,13 @@ static void test_tensors(void **state) {
     float x[N][3], got[N];
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 3; k++) x[i][k] = (float)(i * 10 + k);
-    spy_tensor *a = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N, 3), x));
+    spy_tensor *a =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N, 3), x));
     spy_tensor *back = MADE(spy_tensor, spy_create_slice(a, 0, SPY_INDEX_NONE, SPY_INDEX_NONE, -1));
-    spy_tensor *y = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), NULL));
-    spy_tensor *z = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N, 3), NULL));
+    spy_tensor *y =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), NULL));
+    spy_tensor *z =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N, 3), NULL));
     for (int shader = 0; shader < 2; shader++) {
         for (int reversed = 0; reversed < 2; reversed++) {
             OK(spy_tensor_fill(y, -1));
@@ -727,11 +733,11 @@ static void test_indirect(void **state) {
     }
     // Counts through views: their place, and those that have none.
     const uint32_t many[9] = { 5, 5, 5, 2, 1, 1, 9, 9, 9 };
-    spy_tensor *table =
-                   MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(3, 3), many)),
+    spy_tensor *table = MADE(spy_tensor,
+                             gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(3, 3), many)),
                *row = MADE(spy_tensor, spy_create_select(table, 0, 1));
     spy_tensor *column = MADE(spy_tensor, spy_create_select(table, 1, 0)),
-               *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(3), NULL));
+               *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(3), NULL));
     OK(spy_tensor_fill(o, 0));
     spy_args args = SPY_ARGS(spy_arg_tensor("o", o));
     OK(spy_dispatch_indirect(tally, row, 0, args, NULL));
@@ -794,7 +800,8 @@ static void test_errors(void **state) {
     (void)state;
     spy_module *m = open_module();
     spy_tensor *o = uints(4);
-    spy_tensor *f = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
+    spy_tensor *f =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
     spy_function *plain = fn(m, "plain"), *tally = fn(m, "tally");
     spy_uint3 one = threads3(1, 1, 1);
     spy_arg t = spy_arg_tensor("o", o);
@@ -866,11 +873,11 @@ static void test_errors(void **state) {
     if (spy_get_device_info(gpu_device).max_inline_block_bytes < 328) {
         FAILS(SPY_ERROR_UNSUPPORTED,
               spy_dispatch(fn(m, "big"), one,
-                           SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("c", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("d", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("e", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
+                           SPY_ARGS(spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
+                                    spy_arg_array("b", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
+                                    spy_arg_array("c", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
+                                    spy_arg_array("d", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
+                                    spy_arg_array("e", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
                                     spy_arg_tensor("o", f)),
                            NULL),
               "big", "328 bytes");

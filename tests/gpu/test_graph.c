@@ -69,10 +69,10 @@ static spy_command_list *new_list(void) {
     return MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
 }
 static spy_tensor *uints(int64_t n, const uint32_t *data) {
-    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(n), data));
+    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(n), data));
 }
 static spy_tensor *floats(int64_t n, const float *data) {
-    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(n), data));
+    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(n), data));
 }
 
 // Whether submissions are one launch: on CUDA from the second one on.
@@ -294,7 +294,7 @@ static void test_values(void **state) {
     light l = { { 1, 2, 3 }, 2, true, 7 }, parts = { { 3, 2, 1 }, 4, true, 9 };
     for (int i = 0; i < 64; i++) x[i] = (float)i, index[i] = i * 100;
     for (int i = 0; i < 10000; i++) numbers[i] = (float)i;
-    spy_tensor *in = floats(64, x), *out[9], *at = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
+    spy_tensor *in = floats(64, x), *out[9], *at = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), index));
     for (int i = 0; i < 9; i++) out[i] = floats(64, NULL);
     spy_command_list *list = new_list();
     OK(spy_list_call(list, fn(m, "lit"), SPY_ARGS(spy_arg_data("l", &l, sizeof l), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[0]))));
@@ -398,7 +398,7 @@ static void test_backward(void **state) {
     memset(&o, 0, sizeof o);
     spy_command_list *list = new_list();
     o.append_to = list;
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     spy_args args = SPY_ARGS(spy_arg_f32("k", k), spy_arg_tensor("x", tx), spy_arg_tensor("y", ty), spy_arg_tensor("_result", out));
     OK(spy_call_with(fn(m, "poly"), args, &o));
     OK(spy_list_call(list, fn(m, "poly"), args));
@@ -636,7 +636,8 @@ static int child_fault(void) {
     gpu_device = spy_create_device(&d);
     spy_module *m = gpu_device ? gpu_module(gpu_device, "faults", source) : NULL;
     spy_function *poke = m ? spy_find_function(m, "poke") : NULL, *count = m ? spy_find_function(m, "count") : NULL;
-    spy_tensor *a = gpu_device ? gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(4), NULL) : NULL;
+    spy_tensor *a =
+        gpu_device ? gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(4), NULL) : NULL;
     spy_command_list *list = gpu_device ? spy_create_command_list(gpu_device, NULL) : NULL;
     uint64_t place = a ? spy_tensor_address(a) : 0;
     if (!poke || !count || !a || !list || !place) return 1;

@@ -112,20 +112,20 @@ static uint32_t cost(spy_dtype from, spy_dtype to) {
 // type that loses the sign; losses of bits are refused. For all pairs of scalars.
 static void test_costs(void **state) {
     (void)state;
-    for (int from = SPY_BOOL; from < SPY_DTYPE_COUNT; from++)
-        for (int to = SPY_BOOL; to < SPY_DTYPE_COUNT; to++) {
+    for (int from = SPY_DTYPE_BOOL; from < SPY_DTYPE_COUNT; from++)
+        for (int to = SPY_DTYPE_BOOL; to < SPY_DTYPE_COUNT; to++) {
             uint32_t c = cost((spy_dtype)from, (spy_dtype)to);
-            bool from_float = from >= SPY_FLOAT16, to_float = to >= SPY_FLOAT16;
+            bool from_float = from >= SPY_DTYPE_FLOAT16, to_float = to >= SPY_DTYPE_FLOAT16;
             size_t from_size = spy_dtype_size_bytes((spy_dtype)from), to_size = spy_dtype_size_bytes((spy_dtype)to);
             if (from == to) assert_int_equal(c, 0);
             else assert_true(c > 0);
-            if (to == SPY_BOOL && from != SPY_BOOL) assert_int_equal(c, UINT32_MAX);
+            if (to == SPY_DTYPE_BOOL && from != SPY_DTYPE_BOOL) assert_int_equal(c, UINT32_MAX);
             if (from_float && !to_float) assert_int_equal(c, UINT32_MAX);
-            if (from != SPY_BOOL && to_size < from_size) assert_int_equal(c, UINT32_MAX);
+            if (from != SPY_DTYPE_BOOL && to_size < from_size) assert_int_equal(c, UINT32_MAX);
         }
-    assert_true(cost(SPY_INT8, SPY_INT32) < cost(SPY_INT32, SPY_UINT32));
-    assert_true(cost(SPY_INT32, SPY_UINT32) < cost(SPY_INT8, SPY_FLOAT32));
-    assert_true(cost(SPY_INT8, SPY_FLOAT32) < cost(SPY_INT8, SPY_UINT32));
+    assert_true(cost(SPY_DTYPE_INT8, SPY_DTYPE_INT32) < cost(SPY_DTYPE_INT32, SPY_DTYPE_UINT32));
+    assert_true(cost(SPY_DTYPE_INT32, SPY_DTYPE_UINT32) < cost(SPY_DTYPE_INT8, SPY_DTYPE_FLOAT32));
+    assert_true(cost(SPY_DTYPE_INT8, SPY_DTYPE_FLOAT32) < cost(SPY_DTYPE_INT8, SPY_DTYPE_UINT32));
 }
 
 // >>keys
@@ -167,7 +167,7 @@ static void test_keys(void **state) {
 #define A1(a) SPY_ARGS(a)
     SAME(A1(spy_arg_f32("x", 1)), A1(spy_arg_f32("x", 2)));
     SAME(A1(spy_arg_tensor("x", t3)), A1(spy_arg_tensor("x", t5)));
-    SAME(A1(spy_arg_array("x", SPY_FLOAT32, SPY_SHAPE(1), &one)), A1(spy_arg_array("x", SPY_DTYPE_DEFAULT, SPY_SHAPE(1), &one)));
+    SAME(A1(spy_arg_array("x", SPY_DTYPE_FLOAT32, SPY_SHAPE(1), &one)), A1(spy_arg_array("x", SPY_DTYPE_DEFAULT, SPY_SHAPE(1), &one)));
     OTHER(A1(spy_arg_tensor("x", t3)), A1(spy_arg_tensor("x", t35)));
     OTHER(A1(spy_arg_tensor("x", t3)), A1(spy_arg_tensor("x", i3)));
     OTHER(A1(spy_arg_tensor("x", t3)), A1(spy_arg_tensor("y", t3)));

@@ -156,7 +156,7 @@ static void open_device(void) {
     memset(&d, 0, sizeof d);
     memset(&m, 0, sizeof m);
     cuda.driver_library = fake_path;
-    cuda.plain_launches = true; // a kernel alone is no graph here
+    cuda.direct_launches = true; // a kernel alone is no graph here
     d.backend = spy_cuda_backend();
     d.backend_desc = &cuda;
     d.allocator.allocate = count_allocate;
@@ -193,7 +193,7 @@ static spy_tensor *uints(int64_t count, const uint32_t *data) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     d.shape = SPY_SHAPE(count);
-    d.dtype = SPY_UINT32;
+    d.dtype = SPY_DTYPE_UINT32;
     d.data = data;
     spy_tensor *t = spy_create_tensor(device, &d);
     assert_non_null(t);

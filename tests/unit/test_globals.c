@@ -118,7 +118,7 @@ static void test_valid_code(void **state) {
     float v[4] = { 0 };
     spy_tensor_desc td;
     memset(&td, 0, sizeof td);
-    td.dtype = SPY_UINT32;
+    td.dtype = SPY_DTYPE_UINT32;
     td.shape = SPY_SHAPE(4);
     spy_tensor *c = spy_create_tensor(t.device, &td);
     spy_arg globals[] = { spy_arg_tensor("first", x), spy_arg_f32("gain", 9), spy_arg_f32("block.a", 7),
@@ -157,7 +157,7 @@ static void test_bindings(void **state) {
         float counts[4] = { 0 }, four[4] = { 1, 2, 3, 4 }, pair[2] = { 5, 6 }, value;
         spy_tensor_desc td;
         memset(&td, 0, sizeof td);
-        td.dtype = SPY_UINT32;
+        td.dtype = SPY_DTYPE_UINT32;
         td.shape = SPY_SHAPE(4);
         td.data = counts;
         spy_tensor *c = spy_create_tensor(t.device, &td);
@@ -231,12 +231,12 @@ static void test_slots(void **state) {
         for (int i = 0; i < 5; i++) w[i] = floats(&t, 3 + i);
         spy_tensor_desc td;
         memset(&td, 0, sizeof td);
-        td.dtype = SPY_FLOAT16;
+        td.dtype = SPY_DTYPE_FLOAT16;
         td.shape = SPY_SHAPE(5, 4);
         spy_tensor *halves = spy_create_tensor(t.device, &td);
-        td.dtype = SPY_UINT32;
+        td.dtype = SPY_DTYPE_UINT32;
         spy_tensor *bins = spy_create_tensor(t.device, &td);
-        td.dtype = SPY_FLOAT32;
+        td.dtype = SPY_DTYPE_FLOAT32;
         td.shape = SPY_SHAPE(6, 2);
         spy_tensor *pairs = spy_create_tensor(t.device, &td);
         td.shape = SPY_SHAPE(100);
@@ -252,7 +252,7 @@ static void test_slots(void **state) {
         bound_to(&op->bindings[n], bins);
         const spyi_parameter *parameter = spyi_interface_find(op->iface, n);
         assert_int_equal(parameter->kind, SPYI_PARAMETER_RW_TEXELS);
-        assert_int_equal(parameter->scalar, SPY_UINT32);
+        assert_int_equal(parameter->scalar, SPY_DTYPE_UINT32);
         for (uint32_t b = n + 1; b < op->binding_count; b++) {
             const spyi_parameter *slot = spyi_interface_find(op->iface, b);
             const spyi_binding *bound = &op->bindings[b];
@@ -260,7 +260,7 @@ static void test_slots(void **state) {
                 bool writes = slot->kind == SPYI_PARAMETER_RW_TEXELS;
                 bound_to(bound, writes ? halves : pairs);
                 assert_int_equal(slot->count, 1);
-                assert_int_equal(slot->scalar, writes ? SPY_FLOAT16 : SPY_FLOAT32);
+                assert_int_equal(slot->scalar, writes ? SPY_DTYPE_FLOAT16 : SPY_DTYPE_FLOAT32);
                 assert_int_equal(slot->columns, writes ? 4 : 2);
                 continue;
             }
@@ -368,9 +368,9 @@ typedef struct scalar {
 } scalar;
 
 static const scalar scalars[] = {
-    { "float", SPY_FLOAT32, 4, 4, true },    { "int", SPY_INT32, 4, 4, true },        { "uint", SPY_UINT32, 4, 4, true },
-    { "float16_t", SPY_FLOAT16, 2, 2, true }, { "double", SPY_FLOAT64, 8, 8, true },   { "int16_t", SPY_INT16, 2, 2, true },
-    { "uint8_t", SPY_UINT8, 1, 1, true },    { "int64_t", SPY_INT64, 8, 8, true },    { "bool", SPY_BOOL, 1, 4, false },
+    { "float", SPY_DTYPE_FLOAT32, 4, 4, true },    { "int", SPY_DTYPE_INT32, 4, 4, true },        { "uint", SPY_DTYPE_UINT32, 4, 4, true },
+    { "float16_t", SPY_DTYPE_FLOAT16, 2, 2, true }, { "double", SPY_DTYPE_FLOAT64, 8, 8, true },   { "int16_t", SPY_DTYPE_INT16, 2, 2, true },
+    { "uint8_t", SPY_DTYPE_UINT8, 1, 1, true },    { "int64_t", SPY_DTYPE_INT64, 8, 8, true },    { "bool", SPY_DTYPE_BOOL, 1, 4, false },
 };
 
 // A field: `rows` x `columns` scalars (0: none of these dimensions), or `rows` structs.
@@ -430,7 +430,7 @@ static void make_struct(world *w, bool nested) {
             uint32_t form = next(w, 4);
             if (form == 1 && f->scalar->vectors) f->columns = 2 + (int)next(w, 3);
             if (form == 2) f->rows = 1 + (int)next(w, 4);
-            if (form == 3 && f->scalar->dtype == SPY_FLOAT32) f->rows = 2 + (int)next(w, 3), f->columns = 2 + (int)next(w, 3);
+            if (form == 3 && f->scalar->dtype == SPY_DTYPE_FLOAT32) f->rows = 2 + (int)next(w, 3), f->columns = 2 + (int)next(w, 3);
             host_align = host = f->scalar->host;
             device_align = device = f->scalar->device;
             n = (size_t)(f->rows ? f->rows : 1) * (size_t)(f->columns ? f->columns : 1);
@@ -459,10 +459,10 @@ static void put_scalar(const scalar *s, uint32_t number, unsigned char *host, un
         int64_t i;
     } v;
     unsigned char bytes[8] = { 0 };
-    if (s->dtype == SPY_FLOAT32) v.f = (float)number, memcpy(bytes, &v.f, 4);
-    else if (s->dtype == SPY_FLOAT64) v.d = number, memcpy(bytes, &v.d, 8);
-    else if (s->dtype == SPY_FLOAT16) v.i = spyi_float_to_half(number), memcpy(bytes, &v.i, 2);
-    else v.i = s->dtype == SPY_BOOL ? number % 2 : number, memcpy(bytes, &v.i, 8);
+    if (s->dtype == SPY_DTYPE_FLOAT32) v.f = (float)number, memcpy(bytes, &v.f, 4);
+    else if (s->dtype == SPY_DTYPE_FLOAT64) v.d = number, memcpy(bytes, &v.d, 8);
+    else if (s->dtype == SPY_DTYPE_FLOAT16) v.i = spyi_float_to_half(number), memcpy(bytes, &v.i, 2);
+    else v.i = s->dtype == SPY_DTYPE_BOOL ? number % 2 : number, memcpy(bytes, &v.i, 8);
     memcpy(host, bytes, s->host);
     memcpy(device, bytes, s->device);
 }
