@@ -965,16 +965,19 @@ spy_status spy_trim(spy_device *device);
 // Threads: any.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: element types that kernels may use, and atomics.
-#define SPY_FEATURE_FLOAT16 0x1u
-#define SPY_FEATURE_FLOAT64 0x2u
-#define SPY_FEATURE_INT8 0x4u
-#define SPY_FEATURE_INT16 0x8u
-#define SPY_FEATURE_INT64 0x10u
-#define SPY_FEATURE_ATOMIC_FLOAT32_ADD 0x20u
-#define SPY_FEATURE_TIMESTAMPS 0x40u
-#define SPY_FEATURE_SUBGROUPS 0x80u
-#define SPY_FEATURE_POINTERS 0x100u
+// Bits of spy_device_info.features: what kernels may use on the device.
+typedef enum spy_feature {
+    SPY_FEATURE_NONE = 0,
+    SPY_FEATURE_FLOAT16 = 1 << 0, // element types
+    SPY_FEATURE_FLOAT64 = 1 << 1,
+    SPY_FEATURE_INT8 = 1 << 2,
+    SPY_FEATURE_INT16 = 1 << 3,
+    SPY_FEATURE_INT64 = 1 << 4,
+    SPY_FEATURE_ATOMIC_FLOAT32_ADD = 1 << 5,
+    SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(), spy_time_call()
+    SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic of a wave's lanes
+    SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function takes whole
+} spy_feature;
 
 typedef struct spy_device_info {
     const char *backend;             // "vulkan", "null"
@@ -982,7 +985,7 @@ typedef struct spy_device_info {
     char driver[256];                // driver name and version
     spy_adapter_type type;           // never DEFAULT
     uint32_t api_version;            // the backend's own encoding
-    uint32_t features;               // SPY_FEATURE_*
+    uint32_t features;               // bits of spy_feature
     uint32_t subgroup_size;          // lanes of a wave
     uint32_t max_group_size;         // threads in a group
     uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded
@@ -1228,6 +1231,7 @@ typedef enum spy_decl_kind {
 // Bits of spy_decl.flags. A parameter that is read has SPY_DECL_FLAG_IN, one that is written SPY_DECL_FLAG_OUT, an inout one both.
 // [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
 typedef enum spy_decl_flag {
+    SPY_DECL_FLAG_NONE = 0,
     SPY_DECL_FLAG_STATIC = 1 << 0,
     SPY_DECL_FLAG_CONST = 1 << 1,
     SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
@@ -1291,7 +1295,7 @@ typedef enum spy_stage {
 // One declaration. What a kind has no use for is zero.
 struct spy_decl {
     spy_decl_kind kind;
-    uint32_t flags;              // spy_decl_flag
+    uint32_t flags;              // bits of spy_decl_flag
     const char *name;            // "area"
     const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
                                  // for what has no name, imports, constraints, extensions (not what is in them) and the root
@@ -1479,10 +1483,11 @@ spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
 
 typedef enum spy_index_kind {
-    SPY_INDEX_KIND_AT = 0, // start: the index
-    SPY_INDEX_KIND_RANGE,  // start:stop:step
-    SPY_INDEX_KIND_REST,
-    SPY_INDEX_KIND_NEW
+    SPY_INDEX_KIND_DEFAULT = 0, // as AT: an item that is all zero is index 0
+    SPY_INDEX_KIND_AT,          // start: the index
+    SPY_INDEX_KIND_RANGE,       // start:stop:step
+    SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave
+    SPY_INDEX_KIND_NEW          // a new dimension of size 1
 } spy_index_kind;
 
 // One item of an index list. Filled by the spy_index_* functions.
@@ -2007,10 +2012,10 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // Where a random sequence begins. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
-    uint32_t seed;     // 0: 2640457667
-    uint32_t warmup;   // values passed over
-    bool raw_seed;      // the seed is used as it is, not hashed first
-    bool explicit_seed; // the seed is 0 (seed must be 0)
+    uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
+    uint32_t warmup;    // values passed over
+    bool raw_seed;      // the sequence begins at the seed itself; false: at the seed's hash
+    bool explicit_seed; // `seed` is the seed whatever it is, 0 included
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_random_desc;
 
@@ -8200,7 +8205,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     memcpy(info->driver, "none", sizeof "none");
     info->type = SPY_ADAPTER_TYPE_CPU;
     info->features = spyi_null_u32(d->features, all_features);
-    if (d->bindings_only) info->features &= ~SPY_FEATURE_POINTERS;
+    if (d->bindings_only) info->features &= ~(uint32_t)SPY_FEATURE_POINTERS;
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
@@ -12245,6 +12250,10 @@ static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first
     return stop < start ? (start - stop - 1) / -step + 1 : 0;
 }
 
+static bool spyi_index_is_at(const spy_index *item) {
+    return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
+}
+
 // The items meet the tensor: their number, indices, steps and the view's rank; else reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
@@ -12257,7 +12266,7 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     }
     for (size_t i = 0; i < indices.count; i++) {
         spy_index_kind kind = indices.items[i].kind;
-        taken += kind == SPY_INDEX_KIND_AT || kind == SPY_INDEX_KIND_RANGE;
+        taken += spyi_index_is_at(&indices.items[i]) || kind == SPY_INDEX_KIND_RANGE;
         made += kind == SPY_INDEX_KIND_NEW;
         rests += kind == SPY_INDEX_KIND_REST;
     }
@@ -12277,7 +12286,7 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
         int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
-        if (item->kind == SPY_INDEX_KIND_AT) {
+        if (spyi_index_is_at(item)) {
             rank--;
             if (item->start < -n || item->start >= n) {
                 spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
@@ -12314,7 +12323,7 @@ static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_t
     int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
     uint32_t dim = 0, taken = 0;
     for (size_t i = 0; i < indices.count; i++)
-        taken += indices.items[i].kind == SPY_INDEX_KIND_AT || indices.items[i].kind == SPY_INDEX_KIND_RANGE;
+        taken += spyi_index_is_at(&indices.items[i]) || indices.items[i].kind == SPY_INDEX_KIND_RANGE;
     view->shape.rank = view->strides.rank = 0;
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
@@ -12323,7 +12332,7 @@ static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_t
         } else if (item->kind == SPY_INDEX_KIND_REST) {
             for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
                 spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
-        } else if (item->kind == SPY_INDEX_KIND_AT) {
+        } else if (spyi_index_is_at(item)) {
             at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
             dim++;
         } else {
@@ -27247,16 +27256,15 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
-enum { SPYI_RANDOM_TWICE = -1, SPYI_RANDOM_GARBAGE = -2 }; // in place of a warm-up, of a desc that is wrong
+enum { SPYI_RANDOM_GARBAGE = -1 }; // in place of a warm-up: the desc was not zeroed
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
     float range[2];
     (void)value;
     memcpy(range, bits, sizeof range);
-    *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
-                                                                    : "seed and explicit_seed are both given";
-    if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
+    *problem = SPYI_NOT_ZEROED(spy_random_desc);
+    if (arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE) return false;
     *problem = "low and high must be finite, with low <= high";
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
 }
@@ -27352,7 +27360,6 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
     arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
     if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
-    else if (desc && desc->seed && desc->explicit_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;

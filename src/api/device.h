@@ -126,16 +126,19 @@ spy_status spy_trim(spy_device *device);
 // Threads: any.
 spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: element types that kernels may use, and atomics.
-#define SPY_FEATURE_FLOAT16 0x1u
-#define SPY_FEATURE_FLOAT64 0x2u
-#define SPY_FEATURE_INT8 0x4u
-#define SPY_FEATURE_INT16 0x8u
-#define SPY_FEATURE_INT64 0x10u
-#define SPY_FEATURE_ATOMIC_FLOAT32_ADD 0x20u
-#define SPY_FEATURE_TIMESTAMPS 0x40u
-#define SPY_FEATURE_SUBGROUPS 0x80u
-#define SPY_FEATURE_POINTERS 0x100u
+// Bits of spy_device_info.features: what kernels may use on the device.
+typedef enum spy_feature {
+    SPY_FEATURE_NONE = 0,
+    SPY_FEATURE_FLOAT16 = 1 << 0, // element types
+    SPY_FEATURE_FLOAT64 = 1 << 1,
+    SPY_FEATURE_INT8 = 1 << 2,
+    SPY_FEATURE_INT16 = 1 << 3,
+    SPY_FEATURE_INT64 = 1 << 4,
+    SPY_FEATURE_ATOMIC_FLOAT32_ADD = 1 << 5,
+    SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(), spy_time_call()
+    SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic of a wave's lanes
+    SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function takes whole
+} spy_feature;
 
 typedef struct spy_device_info {
     const char *backend;             // "vulkan", "null"
@@ -143,7 +146,7 @@ typedef struct spy_device_info {
     char driver[256];                // driver name and version
     spy_adapter_type type;           // never DEFAULT
     uint32_t api_version;            // the backend's own encoding
-    uint32_t features;               // SPY_FEATURE_*
+    uint32_t features;               // bits of spy_feature
     uint32_t subgroup_size;          // lanes of a wave
     uint32_t max_group_size;         // threads in a group
     uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded

@@ -35,10 +35,10 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // Where a random sequence begins. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
-    uint32_t seed;     // 0: 2640457667
-    uint32_t warmup;   // values passed over
-    bool raw_seed;      // the seed is used as it is, not hashed first
-    bool explicit_seed; // the seed is 0 (seed must be 0)
+    uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
+    uint32_t warmup;    // values passed over
+    bool raw_seed;      // the sequence begins at the seed itself; false: at the seed's hash
+    bool explicit_seed; // `seed` is the seed whatever it is, 0 included
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_random_desc;
 

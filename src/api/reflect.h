@@ -44,6 +44,7 @@ typedef enum spy_decl_kind {
 // Bits of spy_decl.flags. A parameter that is read has SPY_DECL_FLAG_IN, one that is written SPY_DECL_FLAG_OUT, an inout one both.
 // [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
 typedef enum spy_decl_flag {
+    SPY_DECL_FLAG_NONE = 0,
     SPY_DECL_FLAG_STATIC = 1 << 0,
     SPY_DECL_FLAG_CONST = 1 << 1,
     SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
@@ -107,7 +108,7 @@ typedef enum spy_stage {
 // One declaration. What a kind has no use for is zero.
 struct spy_decl {
     spy_decl_kind kind;
-    uint32_t flags;              // spy_decl_flag
+    uint32_t flags;              // bits of spy_decl_flag
     const char *name;            // "area"
     const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
                                  // for what has no name, imports, constraints, extensions (not what is in them) and the root

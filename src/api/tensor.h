@@ -103,10 +103,11 @@ spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
 
 typedef enum spy_index_kind {
-    SPY_INDEX_KIND_AT = 0, // start: the index
-    SPY_INDEX_KIND_RANGE,  // start:stop:step
-    SPY_INDEX_KIND_REST,
-    SPY_INDEX_KIND_NEW
+    SPY_INDEX_KIND_DEFAULT = 0, // as AT: an item that is all zero is index 0
+    SPY_INDEX_KIND_AT,          // start: the index
+    SPY_INDEX_KIND_RANGE,       // start:stop:step
+    SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave
+    SPY_INDEX_KIND_NEW          // a new dimension of size 1
 } spy_index_kind;
 
 // One item of an index list. Filled by the spy_index_* functions.

@@ -178,6 +178,10 @@ static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first
     return stop < start ? (start - stop - 1) / -step + 1 : 0;
 }
 
+static bool spyi_index_is_at(const spy_index *item) {
+    return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
+}
+
 // The items meet the tensor: their number, indices, steps and the view's rank; else reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
@@ -190,7 +194,7 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     }
     for (size_t i = 0; i < indices.count; i++) {
         spy_index_kind kind = indices.items[i].kind;
-        taken += kind == SPY_INDEX_KIND_AT || kind == SPY_INDEX_KIND_RANGE;
+        taken += spyi_index_is_at(&indices.items[i]) || kind == SPY_INDEX_KIND_RANGE;
         made += kind == SPY_INDEX_KIND_NEW;
         rests += kind == SPY_INDEX_KIND_REST;
     }
@@ -210,7 +214,7 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
         int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
-        if (item->kind == SPY_INDEX_KIND_AT) {
+        if (spyi_index_is_at(item)) {
             rank--;
             if (item->start < -n || item->start >= n) {
                 spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
@@ -247,7 +251,7 @@ static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_t
     int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
     uint32_t dim = 0, taken = 0;
     for (size_t i = 0; i < indices.count; i++)
-        taken += indices.items[i].kind == SPY_INDEX_KIND_AT || indices.items[i].kind == SPY_INDEX_KIND_RANGE;
+        taken += spyi_index_is_at(&indices.items[i]) || indices.items[i].kind == SPY_INDEX_KIND_RANGE;
     view->shape.rank = view->strides.rank = 0;
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
@@ -256,7 +260,7 @@ static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_t
         } else if (item->kind == SPY_INDEX_KIND_REST) {
             for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
                 spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
-        } else if (item->kind == SPY_INDEX_KIND_AT) {
+        } else if (spyi_index_is_at(item)) {
             at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
             dim++;
         } else {

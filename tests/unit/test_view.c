@@ -112,6 +112,15 @@ static void test_indexed(void **state) {
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "rank 9");
     assert_null(spy_create_indexed(t, at_null));
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "2 items at NULL");
+    memset(&many[0], 0, sizeof many[0]); // all zero is index 0
+    spy_indices zeroed = { many, 1 };
+    spy_tensor *first = spy_create_indexed(t, zeroed), *same = spy_create_select(t, 0, 0);
+    spy_tensor_info a = spy_get_tensor_info(first), b = spy_get_tensor_info(same);
+    assert_non_null(first);
+    assert_memory_equal(&a.shape, &b.shape, sizeof a.shape);
+    assert_int_equal(a.offset_elements, b.offset_elements);
+    spy_release_tensor(first);
+    spy_release_tensor(same);
     many[0].kind = (spy_index_kind)9;
     spy_indices strange = { many, 1 };
     assert_null(spy_create_indexed(t, strange));

@@ -39,7 +39,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     memcpy(info->driver, "none", sizeof "none");
     info->type = SPY_ADAPTER_TYPE_CPU;
     info->features = spyi_null_u32(d->features, all_features);
-    if (d->bindings_only) info->features &= ~SPY_FEATURE_POINTERS;
+    if (d->bindings_only) info->features &= ~(uint32_t)SPY_FEATURE_POINTERS;
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
