@@ -1565,7 +1565,7 @@ extern "C" {
 // passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
 // take such a cursor, report that it stands nowhere, and the device's first error says why.
 //     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
-//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_DTYPE_FLOAT32, 3, rgb);
+//     spy_cursor_write(spy_cursor_field(third, "light.color"), rgb, 3, SPY_DTYPE_FLOAT32);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
 // Threads: one at a time a range; create, over, apply: any.
@@ -1595,8 +1595,8 @@ spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
 // All scalars of the place, in the order of declaration, from or to `count` values of one dtype (default: float32).
 // `count` must be their number. Values are converted as spy_arg_* are: one that does not fit (300 for uint8_t, 2.5 for
 // int) is SPY_ERROR_OUT_OF_RANGE, and nothing is changed.
-spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values);
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values);
+spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype);
+spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype);
 // The place as bytes in C's layout, e.g. a whole struct. size_bytes must be its size.
 spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
 spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
@@ -1779,10 +1779,10 @@ spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
 
 // A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
 // over. It is read during the call. float64 data for a float parameter is converted.
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data);
-// A short vector: spy_arg_f32n("v", 3, (float[]){ 1, 2, 3 }) for a float3 or float[3].
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values);
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
+spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype);
+// A short vector: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a float3 or float[3].
+spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count);
+spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count);
 
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
@@ -1800,7 +1800,7 @@ spy_arg spy_out_u64(const char *name, uint64_t *value);
 spy_arg spy_out_f32(const char *name, float *value);
 spy_arg spy_out_f64(const char *name, double *value);
 // A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 // One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
@@ -1835,7 +1835,7 @@ spy_arg spy_inout_i64(const char *name, int64_t *value);
 spy_arg spy_inout_u64(const char *name, uint64_t *value);
 spy_arg spy_inout_f32(const char *name, float *value);
 spy_arg spy_inout_f64(const char *name, double *value);
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
@@ -10353,23 +10353,23 @@ static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t coun
     return arg;
 }
 
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data) {
+spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_DEFAULT, dtype, &shape, data);
 }
 
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_OUT, dtype, &shape, data);
 }
 
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_INOUT, dtype, &shape, data);
 }
 
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
+spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count) {
     return spyi_make_vector(name, SPY_DTYPE_FLOAT32, count, values);
 }
 
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
+spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count) {
     return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 
@@ -13809,11 +13809,11 @@ static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function,
     return SPY_OK;
 }
 
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
+spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype) {
     return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
 }
 
-spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
+spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype) {
     return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
 }
 

@@ -521,7 +521,7 @@ template <class T> spy_arg to_arg(const char *name, const T &value) {
         return a;
     } else if constexpr (has_scalars<T>) {
         const auto s = scalars_of_value(value);
-        return spy_arg_array(name, s.dtype, s.shape, s.data);
+        return spy_arg_array(name, s.data, s.shape, s.dtype);
     } else {
         static_assert(unknown<T>, "no argument is made of this type: numbers, std::array, std::vector, "
                                   "std::span, spy::array(pointer, shape), "
@@ -532,7 +532,7 @@ template <class T> spy_arg to_arg(const char *name, const T &value) {
 }
 template <class T> spy_arg to_arg(const char *name, const host_array<T> &value) {
     const auto s = scalars_of(value.data, value.shape);
-    return spy_arg_array(name, s.dtype, s.shape, s.data);
+    return spy_arg_array(name, s.data, s.shape, s.dtype);
 }
 template <class T> spy_arg to_arg(const char *name, const bytes_of<T> &value) {
     return spy_arg_data(name, std::addressof(value.value), sizeof value.value);
@@ -561,7 +561,7 @@ inline spy_arg item(const tensor_output &a) {
 }
 
 inline spy_arg out_array(const char *name, bool both, spy_dtype dtype, const spy_shape &shape, void *data) {
-    return both ? spy_inout_array(name, dtype, shape, data) : spy_out_array(name, dtype, shape, data);
+    return both ? spy_inout_array(name, data, shape, dtype) : spy_out_array(name, data, shape, dtype);
 }
 inline spy_arg out_data(const char *name, bool both, void *data, size_t size) {
     return both ? spy_inout_data(name, data, size) : spy_out_data(name, data, size);

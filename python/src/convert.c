@@ -246,7 +246,7 @@ static int spyp_convert_numbers_of(spyp_call *call, PyObject *items, spy_arg *ar
         (void)spy_take_error(NULL);
         return spyp_listing_misfit(&listing, dtype);
     }
-    *arg = spy_arg_array(NULL, dtype, listing.shape, data);
+    *arg = spy_arg_array(NULL, data, listing.shape, dtype);
     return 0;
 }
 
@@ -368,7 +368,7 @@ static int spyp_convert_math(spyp_call *call, PyObject *object, spy_arg *arg) {
     shape.dims[0] = info.dims[0];
     shape.dims[1] = info.dims[1];
     if (info.rank) { // one value, whatever the parameter
-        *arg = spy_map_value(spy_arg_array(NULL, info.dtype, shape, info.data));
+        *arg = spy_map_value(spy_arg_array(NULL, info.data, shape, info.dtype));
         return 0;
     }
     PyObject *number = spyp_scalar_read(info.dtype, info.data);
@@ -409,7 +409,7 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (found <= 0) return -1;
     if (array.dtype == SPY_DTYPE_DEFAULT) return spyp_convert_records(call, &array, arg);
     if (array.shape.rank == 0 && !array.writable && !array.place) return spyp_convert_array_scalar(&array, arg);
-    *arg = spy_arg_array(NULL, array.dtype, array.shape, array.data);
+    *arg = spy_arg_array(NULL, array.data, array.shape, array.dtype);
     int back = array.place ? spyp_array_write_back(call, &array) : 0;
     if (array.writable || back > 0) arg->direction = SPY_DIRECTION_ANY;
     return back < 0 ? -1 : 0;

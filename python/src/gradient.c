@@ -96,7 +96,7 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     back->next = call->backs;
     call->backs = back;
     if (number) {
-        *arg = spy_arg_array(NULL, back->dtype, back->shape, copy);
+        *arg = spy_arg_array(NULL, copy, back->shape, back->dtype);
     } else {
         arg->dtype = back->dtype;
         arg->value.data = copy;

@@ -154,10 +154,10 @@ spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
 
 // A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
 // over. It is read during the call. float64 data for a float parameter is converted.
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data);
-// A short vector: spy_arg_f32n("v", 3, (float[]){ 1, 2, 3 }) for a float3 or float[3].
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values);
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
+spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype);
+// A short vector: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a float3 or float[3].
+spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count);
+spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count);
 
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
@@ -175,7 +175,7 @@ spy_arg spy_out_u64(const char *name, uint64_t *value);
 spy_arg spy_out_f32(const char *name, float *value);
 spy_arg spy_out_f64(const char *name, double *value);
 // A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 // One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
@@ -210,7 +210,7 @@ spy_arg spy_inout_i64(const char *name, int64_t *value);
 spy_arg spy_inout_u64(const char *name, uint64_t *value);
 spy_arg spy_inout_f32(const char *name, float *value);
 spy_arg spy_inout_f64(const char *name, double *value);
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing

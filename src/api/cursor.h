@@ -12,7 +12,7 @@ extern "C" {
 // passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
 // take such a cursor, report that it stands nowhere, and the device's first error says why.
 //     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
-//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_DTYPE_FLOAT32, 3, rgb);
+//     spy_cursor_write(spy_cursor_field(third, "light.color"), rgb, 3, SPY_DTYPE_FLOAT32);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
 // Threads: one at a time a range; create, over, apply: any.
@@ -42,8 +42,8 @@ spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
 // All scalars of the place, in the order of declaration, from or to `count` values of one dtype (default: float32).
 // `count` must be their number. Values are converted as spy_arg_* are: one that does not fit (300 for uint8_t, 2.5 for
 // int) is SPY_ERROR_OUT_OF_RANGE, and nothing is changed.
-spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values);
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values);
+spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype);
+spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype);
 // The place as bytes in C's layout, e.g. a whole struct. size_bytes must be its size.
 spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
 spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);

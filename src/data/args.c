@@ -195,23 +195,23 @@ static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t coun
     return arg;
 }
 
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data) {
+spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_DEFAULT, dtype, &shape, data);
 }
 
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_OUT, dtype, &shape, data);
 }
 
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_INOUT, dtype, &shape, data);
 }
 
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
+spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count) {
     return spyi_make_vector(name, SPY_DTYPE_FLOAT32, count, values);
 }
 
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
+spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count) {
     return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 

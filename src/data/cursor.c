@@ -343,11 +343,11 @@ static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function,
     return SPY_OK;
 }
 
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
+spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype) {
     return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
 }
 
-spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
+spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype) {
     return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
 }
 

@@ -316,8 +316,8 @@ static double expect_brdf(const world *w, int64_t i) {
 static spy_args brdf_args(spy_arg *args, spy_tensor *in, spy_tensor *out) { // args: room for five
     args[0] = spy_arg_tensor("albedo", in);
     args[1] = spy_arg_f32("roughness", brdf_roughness);
-    args[2] = spy_arg_f32n("light", 3, brdf_light);
-    args[3] = spy_arg_f32n("view", 3, brdf_view);
+    args[2] = spy_arg_f32n("light", brdf_light, 3);
+    args[3] = spy_arg_f32n("view", brdf_view, 3);
     args[4] = spy_arg_tensor("_result", out);
     return (spy_args){ args, 5 };
 }

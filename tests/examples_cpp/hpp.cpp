@@ -190,7 +190,7 @@ static void objects(spy::device dev, const spy::module &mod) {
     spy::tensor balls = dev.create_tensor(desc);
     spy::cursor cursor(balls, 0, 2);
     const float radius = 4;
-    CHECK(spy_cursor_write(cursor.field("[1].radius"), SPY_DTYPE_FLOAT32, 1, &radius) == SPY_OK &&
+    CHECK(spy_cursor_write(cursor.field("[1].radius"), &radius, 1, SPY_DTYPE_FLOAT32) == SPY_OK &&
           cursor.apply() == SPY_OK);
     CHECK(balls.to_vector<ball>()[1].radius == 4);
     CHECK(dev.wait() == SPY_OK && dev.is_finished(dev.flush()) && dev.info().max_group_size > 0 &&

@@ -142,24 +142,24 @@ static void test_typed(void **state) {
     spy_tensor *quads = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "float4", NULL, SPY_SHAPE(N), data));
     spy_tensor *b =
         MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(4), bins));
-    spy_arg all = spy_arg_array("i", SPY_DTYPE_INT32, SPY_SHAPE(N), index), v = all;
+    spy_arg all = spy_arg_array("i", index, SPY_SHAPE(N), SPY_DTYPE_INT32), v = all;
     v.name = "v";
-    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("b", x), all, spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(N), got))));
+    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("b", x), all, spy_out_array("_result", got, SPY_SHAPE(N), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < N; i++) assert_float_equal(got[i], data[index[i]], 0);
     spy_tensor *fours[] = { rows, quads };
     for (int t = 0; t < 2; t++) {
         memset(got, 0, sizeof got);
-        OK(spy_call(fn(m, t ? "any" : "pick4"), SPY_ARGS(spy_arg_tensor("b", quads), all, spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(N, 4), got))));
+        OK(spy_call(fn(m, t ? "any" : "pick4"), SPY_ARGS(spy_arg_tensor("b", quads), all, spy_out_array("_result", got, SPY_SHAPE(N, 4), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 4 * N; i++) assert_float_equal(got[i], data[4 * index[i / 4] + i % 4], 0);
         memset(got, 0, sizeof got);
-        OK(spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", fours[t]), all, spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(N, 4), got))));
+        OK(spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", fours[t]), all, spy_out_array("_result", got, SPY_SHAPE(N, 4), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 4 * N; i++) assert_float_equal(got[i], data[4 * index[i / 4] + i % 4], 0);
     }
     OK(spy_call(fn(m, "both"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("z", rows), all,
-                                        spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(N), got))));
+                                        spy_out_array("_result", got, SPY_SHAPE(N), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < N; i++) assert_float_equal(got[i], data[index[i]] * y_data[index[i]] + data[4 * index[i] + 3], 1e-2);
     spy_tensor *part = MADE(spy_tensor, spy_create_slice(rows, 0, 32, 64, 1)); // 512 bytes in
-    OK(spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", part), spy_arg_i32("i", 3), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(4), got))));
+    OK(spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", part), spy_arg_i32("i", 3), spy_out_array("_result", got, SPY_SHAPE(4), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 4; i++) assert_float_equal(got[i], data[4 * 35 + i], 0);
     spy_tensor *pairs = floats(SPY_SHAPE(2 * N, 2), data);
     OK(spy_call(fn(m, "size"), SPY_ARGS(spy_arg_tensor("b", pairs), spy_out_i32("_result", &n))));
@@ -167,7 +167,7 @@ static void test_typed(void **state) {
 
     for (int i = 0; i < N; i++) index[i] = i;
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_tensor("quads", rows)));
-    OK(spy_call_with(fn(m, "of_quads"), SPY_ARGS(all, spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(N), got)), &o));
+    OK(spy_call_with(fn(m, "of_quads"), SPY_ARGS(all, spy_out_array("_result", got, SPY_SHAPE(N), SPY_DTYPE_FLOAT32)), &o));
     for (int i = 0; i < N; i++) assert_float_equal(got[i], data[i], 0);
     o = globals_of(SPY_ARGS(spy_arg_tensor("bins", b)));
     for (int i = 0; i < 3; i++) OK(spy_call_with(fn(m, "count"), SPY_ARGS(v), &o));
@@ -180,7 +180,7 @@ static void test_typed(void **state) {
     for (int i = 0; i < N; i++) assert_float_equal(got[i], y_data[i] + 2, 0);
     const float four[4] = { 1, 2, 3, 4 };
     spy_arg other = spy_arg_struct("other", SPY_ARGS(spy_arg_tensor("from", y), spy_arg_f32("add", -1), spy_arg_tensor("to", to)));
-    spy_status status = spy_dispatch(fn(m, "sets"), sixty_four, SPY_ARGS(other, spy_arg_f32n("four", 4, four), spy_arg_tensor("wide", rows)), NULL);
+    spy_status status = spy_dispatch(fn(m, "sets"), sixty_four, SPY_ARGS(other, spy_arg_f32n("four", four, 4), spy_arg_tensor("wide", rows)), NULL);
     if (status == SPY_ERROR_COMPILE || status == SPY_ERROR_UNSUPPORTED) { // RWBuffer<float> and <float4>, of one type in the code
         ERROR_ON(gpu_device, status, "StorageImageReadWithoutFormat");
     } else {
@@ -242,7 +242,7 @@ static void make_tables(tables *t) {
     }
     for (int i = 0; i < MANY; i++) t->i[i] = i;
     t->arg = spy_arg_struct("b", (spy_args){ t->fields, 3 });
-    t->index = spy_arg_array("i", SPY_DTYPE_INT32, SPY_SHAPE(MANY), t->i);
+    t->index = spy_arg_array("i", t->i, SPY_SHAPE(MANY), SPY_DTYPE_INT32);
 }
 
 static void test_array_globals(void **state) {
@@ -252,7 +252,7 @@ static void test_array_globals(void **state) {
     tables t;
     float got[3 * MANY], v3[3] = { 1, 2, 3 };
     make_tables(&t);
-    spy_arg out = spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(MANY), got), whole = t.arg;
+    spy_arg out = spy_out_array("_result", got, SPY_SHAPE(MANY), SPY_DTYPE_FLOAT32), whole = t.arg;
     whole.name = "tables";
     for (int k = 0; k < 3; k++) { // whole, in parts, and a part over the whole
         spy_arg one = t.fields[0], two = t.fields[1], three = t.fields[2];
@@ -303,7 +303,7 @@ static void test_array_globals(void **state) {
     spy_tensor *outs[2] = { floats(SPY_SHAPE(MANY, 3), NULL), floats(SPY_SHAPE(MANY, 3), NULL) };
     o = globals_of(SPY_ARGS(spy_arg_struct("outs", SPY_ARGS(spy_arg_tensor("[1]", outs[1]), spy_arg_tensor("[0]", outs[0]))),
                             spy_arg_tensor("first", t.t[1])));
-    for (int k = 0; k < 2; k++) OK(spy_call_with(fn(m, "spread"), SPY_ARGS(spy_arg_i32("k", k), t.index, spy_arg_f32n("v", 3, v3)), &o));
+    for (int k = 0; k < 2; k++) OK(spy_call_with(fn(m, "spread"), SPY_ARGS(spy_arg_i32("k", k), t.index, spy_arg_f32n("v", v3, 3)), &o));
     for (int k = 0; k < 2; k++) {
         OK(spy_tensor_read(outs[k], got, sizeof got));
         for (int i = 0; i < 3 * MANY; i++) assert_float_equal(got[i], v3[i % 3] + t.data[1][i / 3], 0);
@@ -329,7 +329,7 @@ static void test_array_params(void **state) {
     tables t;
     float got[MANY], other[MANY];
     make_tables(&t);
-    spy_arg out = spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(MANY), got);
+    spy_arg out = spy_out_array("_result", got, SPY_SHAPE(MANY), SPY_DTYPE_FLOAT32);
     spy_tensor *to[2] = { floats(SPY_SHAPE(MANY), NULL), floats(SPY_SHAPE(MANY), NULL) };
     for (int k = 0; k < 3; k++) {
         OK(spy_call(fn(m, "one_of"), SPY_ARGS(t.arg, spy_arg_i32("k", k), t.index, out)));
@@ -478,7 +478,7 @@ static void test_unsized_globals(void **state) {
     int32_t index[MANY], words[4];
     float got[MANY];
     for (int i = 0; i < MANY; i++) index[i] = i;
-    spy_arg all = spy_arg_array("i", SPY_DTYPE_INT32, SPY_SHAPE(MANY), index), out = spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(MANY), got);
+    spy_arg all = spy_arg_array("i", index, SPY_SHAPE(MANY), SPY_DTYPE_INT32), out = spy_out_array("_result", got, SPY_SHAPE(MANY), SPY_DTYPE_FLOAT32);
     spy_tensor *counts = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), (const int32_t[4]){ 0, 0, 0, 0 }));
     uint64_t built = 0;
     int rounds = (int)test_count(100);
@@ -488,7 +488,7 @@ static void test_unsized_globals(void **state) {
         spy_args lists[6];
         for (int w = 0; w < 6; w++) lists[w] = (spy_args){ &u->args[w][first], count };
         spy_arg inner = spy_arg_struct("inner", lists[2]), set = spy_arg_struct("set", SPY_ARGS(inner, spy_arg_f32("scale", 2)));
-        spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", lists[0]), spy_arg_struct("bytes", lists[1]), spy_arg_f32n("after", 3, after), spy_arg_f32("before", 3), set,
+        spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", lists[0]), spy_arg_struct("bytes", lists[1]), spy_arg_f32n("after", after, 3), spy_arg_f32("before", 3), set,
                                                  spy_arg_struct("threes", lists[3]), spy_arg_struct("fours", lists[4]), spy_arg_struct("cbs", lists[5]), spy_arg_tensor("values", u->values_tensor)));
         OK(spy_call_with(fn(m, "picked"), SPY_ARGS(spy_arg_i32("k", k), all, out), &o));
         size_t f = first + (size_t)k;
@@ -504,7 +504,7 @@ static void test_unsized_globals(void **state) {
         for (int n = 0; n < 40; n++) {
             spy_arg few[3];
             for (int w = 0; w < 3; w++) few[w] = u->args[0][picks[n][w] = random_bits() % 5];
-            spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", (spy_args){ few, 2 + (size_t)n % 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", 3, after), spy_arg_tensor("values", u->values_tensor)));
+            spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", (spy_args){ few, 2 + (size_t)n % 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", after, 3), spy_arg_tensor("values", u->values_tensor)));
             o.append_to = list;
             if (picks[n][0] == picks[n][1]) picks[n][0] = UNSIZED;
             else OK(spy_call_with(fn(m, "moved"), SPY_ARGS(spy_arg_i32("k", 0), spy_arg_i32("j", 1), spy_arg_tensor("i", MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(MANY), index)))), &o));
@@ -522,7 +522,7 @@ static void test_unsized_globals(void **state) {
         spy_release_command_list(list);
     }
     spy_arg two[2] = { u->args[1][0], spy_arg_tensor(NULL, counts) };
-    spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("words", (spy_args){ two, 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", 3, after), spy_arg_tensor("values", u->values_tensor)));
+    spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("words", (spy_args){ two, 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", after, 3), spy_arg_tensor("values", u->values_tensor)));
     all.name = "v";
     OK(spy_call_with(fn(m, "counted"), SPY_ARGS(spy_arg_i32("k", 1), all), &o));
     OK(spy_tensor_read(counts, words, sizeof words));
@@ -540,7 +540,7 @@ static void test_unsized_params(void **state) {
     int32_t index[MANY];
     float got[MANY];
     for (int i = 0; i < MANY; i++) index[i] = i;
-    spy_arg all = spy_arg_array("i", SPY_DTYPE_INT32, SPY_SHAPE(MANY), index), out = spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(MANY), got);
+    spy_arg all = spy_arg_array("i", index, SPY_SHAPE(MANY), SPY_DTYPE_INT32), out = spy_out_array("_result", got, SPY_SHAPE(MANY), SPY_DTYPE_FLOAT32);
     spy_tensor *to[UNSIZED / 2 + 1];
     spy_arg to_args[UNSIZED / 2 + 1];
     for (int k = 0; k <= UNSIZED / 2; k++) to_args[k] = spy_arg_tensor(NULL, to[k] = floats(SPY_SHAPE(MANY), NULL));
@@ -563,7 +563,7 @@ static void test_unsized_params(void **state) {
         assert_memory_equal(got, u->open[k], sizeof got);
         spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("before", 1), spy_arg_tensor("values", u->values_tensor)));
         OK(spy_dispatch(fn(m, "shader"), sixty_four, SPY_ARGS(spy_arg_f32("add", 10), b, which, spy_arg_bool("twice", n % 2), spy_arg_struct("to", (spy_args){ to_args, (size_t)k / 2 + 1 }),
-                                                              spy_arg_tensor("x", u->t[2][0]), spy_arg_f32n("v", 3, v)), &o));
+                                                              spy_arg_tensor("x", u->t[2][0]), spy_arg_f32n("v", v, 3)), &o));
         OK(spy_tensor_read(to[k / 2], got, sizeof got));
         for (int i = 0; i < MANY; i++) assert_float_equal(got[i], u->open[k][i] * (float)(1 + n % 2) + 10 + u->inner[0][i] + 3, 0);
         if (n == 0) built = spy_get_device_stats(gpu_device).kernels_built;
@@ -600,7 +600,7 @@ static void test_bad_unsized(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE, OPEN(LIST("open", spy_arg_tensor(NULL, column), one)), "'open[0]'", "next to each other");
     FAILS(SPY_ERROR_OUT_OF_RANGE, OPEN(LIST("open", one, one), spy_arg_tensor("open[5]", x)), "'open[5]'", "2 elements");
     FAILS(SPY_ERROR_TYPE_MISMATCH, ONE(LIST("b", one, spy_arg_f32(NULL, 1))), "'b[1]'", "number");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, ONE(spy_arg_array("b", SPY_DTYPE_FLOAT32, SPY_SHAPE(24), data)), "'b'", "a struct of tensors");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, ONE(spy_arg_array("b", data, SPY_SHAPE(24), SPY_DTYPE_FLOAT32)), "'b'", "a struct of tensors");
     spy_device_desc d = gpu_desc();
     spy_device *other = gpu_open(&d);
     if (other) {

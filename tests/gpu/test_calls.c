@@ -118,7 +118,7 @@ static void test_scalars(void **state) {
         assert_true(got == rows[i].sum_bits);
         got = 0;
         OK(spy_call(fn(name), SPY_ARGS(spy_arg_i64(NULL, rows[i].b), spy_arg_i64(NULL, rows[i].a),
-                                       spy_out_array("_result", rows[i].dtype, gpu_rank0(), &got))));
+                                       spy_out_array("_result", &got, gpu_rank0(), rows[i].dtype))));
         assert_true(got == rows[i].sum_bits);
         uint64_t x = rows[i].sum_bits, y = 0, x0 = x, u = 0x7777777777777777u, v = u;
         snprintf(name, sizeof name, "swap_%s", rows[i].n);
@@ -146,9 +146,9 @@ static void test_scalars(void **state) {
     assert_true(!b && d);
     bool in3[3] = { true, false, true }, out3[3] = { true, true, true };
     int32_t n = -1;
-    OK(spy_call(fn("count_true"), SPY_ARGS(spy_arg_array("v", SPY_DTYPE_BOOL, SPY_SHAPE(3), in3), spy_out_i32("_result", &n))));
+    OK(spy_call(fn("count_true"), SPY_ARGS(spy_arg_array("v", in3, SPY_SHAPE(3), SPY_DTYPE_BOOL), spy_out_i32("_result", &n))));
     assert_int_equal(n, 5);
-    OK(spy_call(fn("rotate_bool"), SPY_ARGS(spy_arg_data("v", in3, 3), spy_out_array("_result", SPY_DTYPE_BOOL, SPY_SHAPE(3), out3))));
+    OK(spy_call(fn("rotate_bool"), SPY_ARGS(spy_arg_data("v", in3, 3), spy_out_array("_result", out3, SPY_SHAPE(3), SPY_DTYPE_BOOL))));
     assert_true(!out3[0] && out3[1] && out3[2]);
     (void)c;
     float f = 0;
@@ -212,20 +212,20 @@ static void test_conversions(void **state) {
     int32_t i3[3] = { 1, 2, 3 }, bad[3] = { 1, 256, 3 };
     float r3[3] = { 0, 0, 0 };
     OK(spy_call(fn("scale3"),
-                SPY_ARGS(spy_arg_array("v", SPY_DTYPE_FLOAT64, SPY_SHAPE(3), d3), spy_arg_i32("s", 2),
-                         spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), r3))));
+                SPY_ARGS(spy_arg_array("v", d3, SPY_SHAPE(3), SPY_DTYPE_FLOAT64), spy_arg_i32("s", 2),
+                         spy_out_array("_result", r3, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(r3[0] == 0.1f * 2 && r3[1] == 4 && r3[2] == -6);
-    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_i32n("v", 3, i3), spy_arg_f32("s", 0.5f), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), r3))));
+    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_i32n("v", i3, 3), spy_arg_f32("s", 0.5f), spy_out_array("_result", r3, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(r3[0] == 0.5f && r3[1] == 1 && r3[2] == 1.5f);
     float many[3] = { 9, 9, 9 };
-    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_array("a", SPY_DTYPE_FLOAT64, SPY_SHAPE(3), d3), spy_arg_array("b", SPY_DTYPE_INT32, SPY_SHAPE(3), i3),
-                                    spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), many))));
+    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_array("a", d3, SPY_SHAPE(3), SPY_DTYPE_FLOAT64), spy_arg_array("b", i3, SPY_SHAPE(3), SPY_DTYPE_INT32),
+                                    spy_out_array("_result", many, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(many[0] == 0.1f - 1 && many[1] == 0 && many[2] == -6);
     if (device_has(SPY_DTYPE_UINT8)) {
         uint8_t r[3] = { 9, 9, 9 };
         FAILS(SPY_ERROR_OUT_OF_RANGE,
-              spy_call(fn("add_u8"), SPY_ARGS(spy_arg_array("a", SPY_DTYPE_INT32, SPY_SHAPE(3), bad), spy_arg_i32("b", 0),
-                                              spy_out_array("_result", SPY_DTYPE_UINT8, SPY_SHAPE(3), r))),
+              spy_call(fn("add_u8"), SPY_ARGS(spy_arg_array("a", bad, SPY_SHAPE(3), SPY_DTYPE_INT32), spy_arg_i32("b", 0),
+                                              spy_out_array("_result", r, SPY_SHAPE(3), SPY_DTYPE_UINT8))),
               "add_u8", "'a'", "uint8_t");
         assert_true(r[0] == 9 && r[1] == 9 && r[2] == 9);
     }
@@ -271,7 +271,7 @@ static void test_vectors(void **state) {
     NEEDS_DEVICE();
     float r[6] = { 0 };
     const float v3[3] = { 1, 2, 3 };
-    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_f32n("v", 3, v3), spy_arg_f32("s", 2), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), r))));
+    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_f32n("v", v3, 3), spy_arg_f32("s", 2), spy_out_array("_result", r, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(r[0] == 2 && r[1] == 4 && r[2] == 6);
     OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_data("v", v3, 12), spy_arg_f32("s", 3), spy_out_data("_result", r, 12))));
     assert_true(r[0] == 3 && r[1] == 6 && r[2] == 9);
@@ -279,24 +279,24 @@ static void test_vectors(void **state) {
     assert_true(r[0] == 15 && r[1] == 15 && r[2] == 15);
     const float m[6] = { 1, 2, 3, 4, 5, 6 };
     OK(spy_call(fn("scale_matrix"),
-                SPY_ARGS(spy_arg_array("m", SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), m), spy_arg_f32("s", 2),
-                         spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), r))));
+                SPY_ARGS(spy_arg_array("m", m, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32), spy_arg_f32("s", 2),
+                         spy_out_array("_result", r, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 6; i++) assert_true(r[i] == 2 * m[i]);
     const float m34[12] = { 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3 }, v4[4] = { 1, 2, 3, 4 };
     (void)v4;
     (void)m34;
     const float a4[4] = { 1, 2, 3, 4 };
     float sum = 0;
-    OK(spy_call(fn("sum_array"), SPY_ARGS(spy_arg_f32n("a", 4, a4), spy_out_f32("_result", &sum))));
+    OK(spy_call(fn("sum_array"), SPY_ARGS(spy_arg_f32n("a", a4, 4), spy_out_f32("_result", &sum))));
     assert_true(sum == 4321);
-    OK(spy_call(fn("reverse_array"), SPY_ARGS(spy_arg_f32n("a", 3, v3), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), r))));
+    OK(spy_call(fn("reverse_array"), SPY_ARGS(spy_arg_f32n("a", v3, 3), spy_out_array("_result", r, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(r[0] == 3 && r[1] == 2 && r[2] == 1);
-    OK(spy_call(fn("rows"), SPY_ARGS(spy_arg_f32n("a", 3, m), spy_arg_f32n("b", 3, m + 3), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), r))));
+    OK(spy_call(fn("rows"), SPY_ARGS(spy_arg_f32n("a", m, 3), spy_arg_f32n("b", m + 3, 3), spy_out_array("_result", r, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 6; i++) assert_true(r[i] == m[i]);
-    OK(spy_call(fn("grid"), SPY_ARGS(spy_arg_f32("a", 1), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), r))));
+    OK(spy_call(fn("grid"), SPY_ARGS(spy_arg_f32("a", 1), spy_out_array("_result", r, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 6; i++) assert_true(r[i] == (float)(1 + 10 * (i / 3) + i % 3));
     // [[1, 2, 3], [4, 5, 6]] for float3[2]
-    OK(spy_call(fn("row_sum"), SPY_ARGS(spy_arg_array("m", SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), m), spy_out_f32("_result", &sum))));
+    OK(spy_call(fn("row_sum"), SPY_ARGS(spy_arg_array("m", m, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32), spy_out_f32("_result", &sum))));
     assert_true(sum == 654321);
     // A float tensor (2, 3) feeds float3 by its last dimension; (2, 2) at the same plan is an error, never a wrong read.
     spy_tensor *x = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), m), *y = NULL, *z = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), NULL);
@@ -336,14 +336,14 @@ static void test_vectors(void **state) {
         const double d[4] = { 1e-300, 2, 3, 1e300 };
         double dr[4] = { 0 };
         OK(spy_call(fn("add_double2"),
-                    SPY_ARGS(spy_arg_array("a", SPY_DTYPE_FLOAT64, SPY_SHAPE(2, 2), d),
-                             spy_arg_array("b", SPY_DTYPE_FLOAT64, SPY_SHAPE(2, 2), d),
-                             spy_out_array("_result", SPY_DTYPE_FLOAT64, SPY_SHAPE(2, 2), dr))));
+                    SPY_ARGS(spy_arg_array("a", d, SPY_SHAPE(2, 2), SPY_DTYPE_FLOAT64),
+                             spy_arg_array("b", d, SPY_SHAPE(2, 2), SPY_DTYPE_FLOAT64),
+                             spy_out_array("_result", dr, SPY_SHAPE(2, 2), SPY_DTYPE_FLOAT64))));
         for (int i = 0; i < 4; i++) assert_true(dr[i] == 2 * d[i]);
     }
     const int32_t i3[3] = { 1, -2, 3 };
     int32_t ir[3];
-    OK(spy_call(fn("add_int3"), SPY_ARGS(spy_arg_i32n("a", 3, i3), spy_arg_i32("b", 10), spy_out_array("_result", SPY_DTYPE_INT32, SPY_SHAPE(3), ir))));
+    OK(spy_call(fn("add_int3"), SPY_ARGS(spy_arg_i32n("a", i3, 3), spy_arg_i32("b", 10), spy_out_array("_result", ir, SPY_SHAPE(3), SPY_DTYPE_INT32))));
     assert_true(ir[0] == 11 && ir[1] == 8 && ir[2] == 13);
     clean();
 }
@@ -408,7 +408,7 @@ static void test_structs_whole(void **state) {
     const float by[3] = { 1, 0.5f, -1 };
     c_particle p = a_particle(2), r, expected = moved(p, by, 2);
     memset(&r, 0x55, sizeof r);
-    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_data("p", &p, sizeof p), spy_arg_f32n("by", 3, by), spy_arg_f32("times", 2), spy_out_data("_result", &r, sizeof r))));
+    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_data("p", &p, sizeof p), spy_arg_f32n("by", by, 3), spy_arg_f32("times", 2), spy_out_data("_result", &r, sizeof r))));
     assert_true(same_particle(&r, &expected));
     // inout from host memory and back
     OK(spy_call(fn("advance"), SPY_ARGS(spy_inout_data("p", &r, sizeof r), spy_arg_f32("dt", 10))));
@@ -422,7 +422,7 @@ static void test_structs_whole(void **state) {
     spy_tensor *t = typed("Particle", SPY_SHAPE(N), many), *out = NULL;
     OK(spy_tensor_read(t, back, sizeof back));
     for (int i = 0; i < N; i++) assert_true(same_particle(&back[i], &many[i]));
-    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_tensor("p", t), spy_arg_f32n("by", 3, by), spy_arg_tensor("times", ramp(N, 0)), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_tensor("p", t), spy_arg_f32n("by", by, 3), spy_arg_tensor("times", ramp(N, 0)), spy_out_tensor("_result", &out))));
     assert_string_equal(spy_get_tensor_info(out).type, "Particle");
     OK(spy_tensor_read(out, back, sizeof back));
     for (int i = 0; i < N; i++) {
@@ -461,7 +461,7 @@ static void test_structs_by_fields(void **state) {
                *tt = make(SPY_DTYPE_INT32, SPY_SHAPE(N, 2), tags), *out = ramp(N, -9);
     OK(spy_call(fn("weight"),
                 SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("mass", 4), spy_arg_tensor("position", tp),
-                                                      spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", 2, uv), spy_arg_tensor("id", ti), spy_arg_tensor("on", to))),
+                                                      spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", uv, 2), spy_arg_tensor("id", ti), spy_arg_tensor("on", to))),
                                                       spy_arg_tensor("tags", tt))),
                          spy_arg_tensor("_result", out))));
     expect_floats(out, expected, N, __LINE__);
@@ -474,8 +474,8 @@ static void test_structs_by_fields(void **state) {
     const float pos[3] = { 1, 2, 3 };
     const int32_t two[2] = { 5, 6 };
     float w = 0;
-    OK(spy_call(fn("weight"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32n(NULL, 3, pos), spy_arg_i32(NULL, 9), spy_arg_data(NULL, &inner, sizeof inner),
-                                                                    spy_arg_i32n(NULL, 2, two))),
+    OK(spy_call(fn("weight"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32n(NULL, pos, 3), spy_arg_i32(NULL, 9), spy_arg_data(NULL, &inner, sizeof inner),
+                                                                    spy_arg_i32n(NULL, two, 2))),
                                        spy_out_f32("_result", &w))));
     assert_true(w == 9 + 1 + 20 + 300 + 1000 + 30000 + 100000 + 6);
     // SOA result, out parameter by fields, inout by fields.
@@ -490,7 +490,7 @@ static void test_structs_by_fields(void **state) {
     assert_true(lo1 == -8 && hi1 == 8);
     float los[N], his[N];
     OK(spy_call(fn("minmax_out"), SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b),
-                                           spy_arg_struct("t", SPY_ARGS(spy_out_array("lo", SPY_DTYPE_FLOAT32, SPY_SHAPE(N), los), spy_out_array("hi", SPY_DTYPE_FLOAT32, SPY_SHAPE(N), his))))));
+                                           spy_arg_struct("t", SPY_ARGS(spy_out_array("lo", los, SPY_SHAPE(N), SPY_DTYPE_FLOAT32), spy_out_array("hi", his, SPY_SHAPE(N), SPY_DTYPE_FLOAT32))))));
     assert_true(los[2] == -4 && his[2] == -3 && los[4] == 0 && his[0] == 2);
     struct { float lo, hi; } pair = { 0, 0 };
     OK(spy_call(fn("minmax"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 2), spy_out_data("_result", &pair, sizeof pair))));
@@ -533,7 +533,7 @@ static void test_overloads(void **state) {
     assert_int_equal(n, 1);
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_f32(NULL, 1), spy_out_i32("_result", &n))));
     assert_int_equal(n, 2);
-    OK(spy_call(fn("which"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, 3, v), "float3"), spy_out_i32("_result", &n))));
+    OK(spy_call(fn("which"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, v, 3), "float3"), spy_out_i32("_result", &n))));
     assert_int_equal(n, 3);
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_i32(NULL, 1), spy_arg_i32(NULL, 1), spy_out_i32("_result", &n))));
     assert_int_equal(n, 4);
@@ -564,11 +564,11 @@ static void test_generics(void **state) {
     OK(spy_call(fn("twice"), SPY_ARGS(spy_arg_f32("x", 0.25f), spy_out_f32("_result", &f))));
     assert_true(f == 0.5f);
     for (uint32_t count = 2; count <= 4; count++) { // the same argument kinds, another N each time
-        OK(spy_call(fn("sum_vector"), SPY_ARGS(spy_arg_f32n("v", count, v), spy_out_f32("_result", &f))));
+        OK(spy_call(fn("sum_vector"), SPY_ARGS(spy_arg_f32n("v", v, count), spy_out_f32("_result", &f))));
         assert_true(f == (float)(count * (count + 1) / 2));
     }
     for (uint32_t count = 1; count <= 4; count++) {
-        OK(spy_call(fn("last_of"), SPY_ARGS(spy_arg_f32n("a", count, v), spy_out_f32("_result", &f))));
+        OK(spy_call(fn("last_of"), SPY_ARGS(spy_arg_f32n("a", v, count), spy_out_f32("_result", &f))));
         assert_true(f == (float)count);
     }
     OK(spy_call(fn("fill_sum<5>"), SPY_ARGS(spy_arg_f32("x", 3), spy_out_f32("_result", &f))));
@@ -601,7 +601,7 @@ static void test_generics(void **state) {
     FLOATS(out, 20, 40, 60);
     spy_tensor *boxes = typed("Box", SPY_SHAPE(2), v);
     float two[2];
-    OK(spy_call(fn("area_generic"), SPY_ARGS(spy_arg_tensor("s", boxes), spy_arg_f32("f", 1), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(2), two))));
+    OK(spy_call(fn("area_generic"), SPY_ARGS(spy_arg_tensor("s", boxes), spy_arg_f32("f", 1), spy_out_array("_result", two, SPY_SHAPE(2), SPY_DTYPE_FLOAT32))));
     assert_true(two[0] == 2 && two[1] == 12);
     clean();
 }
@@ -647,7 +647,7 @@ static void test_hostile_names(void **state) {
         spy_function *g = MADE(spy_function, spy_find_function(m, names[i]));
         spy_tensor *x = ramp(3, 5), *y = ramp(1, 1);
         spy_status s1 = spy_call(g, SPY_ARGS(spy_arg_f32("x", 3), spy_arg_f32("y", 1), spy_out_f32("_result", &f)));
-        spy_status s2 = spy_call(g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), many)));
+        spy_status s2 = spy_call(g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_out_array("_result", many, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)));
         if (s1 != SPY_OK || s2 != SPY_OK || f != 2 || many[0] != 4 || many[2] != 6) {
             print_error("a function called '%s' cannot be called: %.300s\n", names[i], spy_take_error(gpu_device).message);
             bad++;
@@ -672,8 +672,8 @@ static void test_hostile_parameters(void **state) {
         spy_function *g = MADE(spy_function, spy_find_function(m, "f"));
         spy_tensor *x = ramp(12, 5), *y = ramp(24, 1), *every = spy_create_slice(y, 0, 0, 24, 2); // y[i] = 1 + 2 i
         bool good = spy_call(g, SPY_ARGS(spy_arg_f32(a, 3), spy_arg_f32(b, 1), spy_out_f32("_result", &f))) == SPY_OK && f == 2;
-        good = good && spy_call(g, SPY_ARGS(spy_arg_tensor(a, x), spy_arg_f32(b, 1), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(12), many))) == SPY_OK && many[11] == 15;
-        good = good && spy_call(g, SPY_ARGS(spy_arg_tensor(a, every), spy_arg_tensor(b, x), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(12), many))) == SPY_OK && many[11] == 23 - 16;
+        good = good && spy_call(g, SPY_ARGS(spy_arg_tensor(a, x), spy_arg_f32(b, 1), spy_out_array("_result", many, SPY_SHAPE(12), SPY_DTYPE_FLOAT32))) == SPY_OK && many[11] == 15;
+        good = good && spy_call(g, SPY_ARGS(spy_arg_tensor(a, every), spy_arg_tensor(b, x), spy_out_array("_result", many, SPY_SHAPE(12), SPY_DTYPE_FLOAT32))) == SPY_OK && many[11] == 23 - 16;
         if (!good) {
             print_error("parameters '%s' and '%s' cannot be called: %.300s\n", a, b, spy_take_error(gpu_device).message);
             bad++;
@@ -990,7 +990,7 @@ static void test_zero_size(void **state) {
     OK(spy_tensor_read(e, NULL, 0));
     OK(spy_tensor_write(e, NULL, 0));
     OK(spy_tensor_fill(e2, 3));
-    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(0), NULL), spy_arg_f32("b", 1), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(0), NULL))));
+    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_array("a", NULL, SPY_SHAPE(0), SPY_DTYPE_FLOAT32), spy_arg_f32("b", 1), spy_out_array("_result", NULL, SPY_SHAPE(0), SPY_DTYPE_FLOAT32))));
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", e), spy_arg_tensor("b", ramp(3, 0)), spy_out_tensor("_result", &out))), "sub", "'a'", "'b'", "(0,)", "(3,)");
     OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", e), spy_arg_tensor("b", ramp(1, 0)), spy_out_tensor("_result", &out)))); // 1 stretches to 0
     clean();
@@ -1025,7 +1025,7 @@ static void test_big_block(void **state) {
     float base = 0 + 2 * 105 + 3 * 210 + 4 * 315 + 5 * 403, f = 0;
     spy_arg all[7];
     const char *names[5] = { "a", "b", "c", "d", "e" };
-    for (int k = 0; k < 5; k++) all[k] = spy_arg_array(names[k], SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), m[k]);
+    for (int k = 0; k < 5; k++) all[k] = spy_arg_array(names[k], m[k], SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32);
     all[5] = spy_arg_f32("x", 0.5f);
     all[6] = spy_out_f32("_result", &f);
     OK(spy_call(fn("big_block"), (spy_args){ all, 7 }));
@@ -1096,7 +1096,7 @@ static void test_wide_offsets(void **state) {
     OK(spy_tensor_write(last, &high, 1));
     assert_true(spy_get_tensor_info(two).shape.dims[0] == 2);
     int8_t sums[2];
-    spy_args args = SPY_ARGS(spy_arg_tensor("a", two), spy_arg_i32("b", 1), spy_out_array("_result", SPY_DTYPE_INT8, SPY_SHAPE(2), sums));
+    spy_args args = SPY_ARGS(spy_arg_tensor("a", two), spy_arg_i32("b", 1), spy_out_array("_result", sums, SPY_SHAPE(2), SPY_DTYPE_INT8));
     spy_explain_call(fn("add_i8"), args, NULL, text, sizeof text);
     assert_non_null(strstr(text, "64-bit offsets"));
     OK(spy_call(fn("add_i8"), args));

@@ -379,8 +379,8 @@ static void test_blocks(void **state) {
         int size = big ? 12000 : 1500;
         for (int i = 0; i < size; i++) values[i] = (float)(i * 3 + round);
         for (int i = 0; i < 100; i++) index[i] = (i * 7919 + round) % size;
-        OK(spy_call(fn(m, big ? "big" : "small"), SPY_ARGS(spy_arg_data(NULL, values, (size_t)size * 4), spy_arg_array("i", SPY_DTYPE_INT32, SPY_SHAPE(100), index),
-                                                           spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(100), got))));
+        OK(spy_call(fn(m, big ? "big" : "small"), SPY_ARGS(spy_arg_data(NULL, values, (size_t)size * 4), spy_arg_array("i", index, SPY_SHAPE(100), SPY_DTYPE_INT32),
+                                                           spy_out_array("_result", got, SPY_SHAPE(100), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 100; i++) assert_true(got[i] == values[index[i]]);
     }
     close_device();
@@ -588,8 +588,8 @@ static void test_functions(void **state) {
         char name[64];
         snprintf(name, sizeof name, "%s_%d", integer ? "int" : types[t], f);
         for (int i = 0; i < N; i++) got[i] = -77;
-        OK(spy_call(fn(m, name), SPY_ARGS(spy_arg_array("x", SPY_DTYPE_FLOAT32, SPY_SHAPE(N), x), spy_arg_array("y", SPY_DTYPE_FLOAT32, SPY_SHAPE(N), y),
-                                          spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(N), got))));
+        OK(spy_call(fn(m, name), SPY_ARGS(spy_arg_array("x", x, SPY_SHAPE(N), SPY_DTYPE_FLOAT32), spy_arg_array("y", y, SPY_SHAPE(N), SPY_DTYPE_FLOAT32),
+                                          spy_out_array("_result", got, SPY_SHAPE(N), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < N; i++) {
             double e = integer ? of_ints[f].value((double)x[i], (double)y[i]) : of_floats[f].value((double)x[i], (double)y[i]);
             double scale = fabs(e) > 1 ? fabs(e) : 1, limit = integer ? 0 : (t == 2 ? 1e-6 : tolerances[t]) * scale;

@@ -247,8 +247,8 @@ static void test_threads(void **state) {
     const float color[3] = { 1, 2, 3 };
     OK(spy_dispatch(spy_find_function(m, "lamp"), threads(4, 1, 1),
                     SPY_ARGS(spy_arg_tensor("o", c),
-                             spy_arg_struct("light", SPY_ARGS(spy_arg_array("color", SPY_DTYPE_FLOAT32,
-                                                                            SPY_SHAPE(3), color),
+                             spy_arg_struct("light", SPY_ARGS(spy_arg_array("color", color,
+                                                                            SPY_SHAPE(3), SPY_DTYPE_FLOAT32),
                                                               spy_arg_f32("power", 5))),
                              spy_arg_bool("twice", true)),
                     NULL));
@@ -400,8 +400,8 @@ static void test_errors(void **state) {
 #define LIT(tensor)                                                                                          \
     spy_dispatch(lit, threads(4, 1, 1),                                                                      \
                  SPY_ARGS(spy_arg_tensor("o", tensor),                                                       \
-                          spy_arg_struct("light", SPY_ARGS(spy_arg_array("color", SPY_DTYPE_FLOAT32,         \
-                                                                         SPY_SHAPE(3), (float[3]){ 0 }),     \
+                          spy_arg_struct("light", SPY_ARGS(spy_arg_array("color", (float[3]){ 0 },         \
+                                                                         SPY_SHAPE(3), SPY_DTYPE_FLOAT32),     \
                                                            spy_arg_f32("power", 5))),                        \
                           spy_arg_bool("twice", true)),                                                      \
                  NULL)

@@ -141,7 +141,7 @@ static void check_marks(spy_function *mark, const uint32_t n[3], const uint32_t 
     const int32_t size[3] = { (int32_t)n[0], (int32_t)n[1], (int32_t)n[2] };
     spy_tensor *t = uints(words);
     OK(spy_dispatch(mark, threads3(n[0], n[1], n[2]),
-                    SPY_ARGS(spy_arg_i32n("size", 3, size), spy_arg_tensor("o", t)), o));
+                    SPY_ARGS(spy_arg_i32n("size", size, 3), spy_arg_tensor("o", t)), o));
     uint32_t *got = read_uints(t, words);
     size_t wrong = got[0] != 0;
     for (uint32_t z = 0; z < n[2]; z++)
@@ -268,7 +268,7 @@ static void test_shaders(void **state) {
         int64_t total = (int64_t)n[0] * n[1] * n[2];
         spy_tensor *t = uints(total);
         OK(spy_dispatch(fn(m, "cube"), threads3(n[0], n[1], n[2]),
-                        SPY_ARGS(spy_arg_i32n("size", 3, size), spy_arg_tensor("o", t)), NULL));
+                        SPY_ARGS(spy_arg_i32n("size", size, 3), spy_arg_tensor("o", t)), NULL));
         uint32_t *got = read_uints(t, total);
         for (uint32_t i = 0; i < total; i++) {
             uint32_t at[3] = { i % n[0], i / n[0] % n[1], i / (n[0] * n[1]) };
@@ -494,10 +494,10 @@ static spy_arg tree_arg(writer *w, const char *name, const tree *t, const unsign
         }
     }
     if (t->form == VECTOR && below(2))
-        return spy_arg_array(name, scalars[t->scalar].dtype, SPY_SHAPE(t->count), data);
+        return spy_arg_array(name, data, SPY_SHAPE(t->count), scalars[t->scalar].dtype);
     if (t->form == ARRAY && t->parts[0]->form == VECTOR && below(2))
-        return spy_arg_array(name, scalars[t->parts[0]->scalar].dtype,
-                             SPY_SHAPE(t->count, t->parts[0]->count), data);
+        return spy_arg_array(name, data,
+                             SPY_SHAPE(t->count, t->parts[0]->count), scalars[t->parts[0]->scalar].dtype);
     return spy_arg_data(name, data, t->size);
 }
 
@@ -655,7 +655,7 @@ static void test_folding(void **state) {
                                    (int32_t)cases[c].group[2] };
         OK(spy_tensor_fill(o, 0));
         OK(spy_dispatch(count, threads3(n[0], n[1], n[2]),
-                        SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", 3, group)), &options));
+                        SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", group, 3)), &options));
         uint32_t *got = read_uints(o, 5), total = n[0] * n[1] * n[2];
         assert_int_equal(got[0], total);
         assert_int_equal(got[4], total);
@@ -677,7 +677,7 @@ static void test_folding(void **state) {
           spy_dispatch(fn(m, "tally"), threads3(1, 1, 0x7fffffff), SPY_ARGS(spy_arg_tensor("o", o)), NULL),
           "tally", "groups");
     const int32_t one[3] = { 1, 1, 1 };
-    spy_args args = SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", 3, one));
+    spy_args args = SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", one, 3));
     const uint32_t huge = 0xffffffffu, half = 0x80000000u;
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_dispatch(count, threads3(huge, huge, huge), args, NULL), "count",
           "groups");
@@ -705,7 +705,7 @@ static void test_indirect(void **state) {
         spy_call_options options;
         memset(&options, 0, sizeof options);
         memcpy(options.thread_group_size, size, sizeof size);
-        spy_args args = SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", 3, group));
+        spy_args args = SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", group, 3));
         OK(spy_tensor_fill(o, 0));
         // A direct dispatch of the same kind before: the two are not the same kernel.
         OK(spy_dispatch(count, threads3(1, 1, 1), args, &options));
@@ -873,11 +873,11 @@ static void test_errors(void **state) {
     if (spy_get_device_info(gpu_device).max_inline_block_bytes < 328) {
         FAILS(SPY_ERROR_UNSUPPORTED,
               spy_dispatch(fn(m, "big"), one,
-                           SPY_ARGS(spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("b", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("c", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("d", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("e", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), matrix),
+                           SPY_ARGS(spy_arg_array("a", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                    spy_arg_array("b", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                    spy_arg_array("c", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                    spy_arg_array("d", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                    spy_arg_array("e", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
                                     spy_arg_tensor("o", f)),
                            NULL),
               "big", "328 bytes");

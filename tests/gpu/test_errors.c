@@ -216,11 +216,11 @@ static void test_arguments(void **state) {
     zero.value.u = 0;
     assert_int_not_equal(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("a", 1), zero, spy_inout_f32("c", &r))), SPY_OK);
     (void)spy_take_error(gpu_device);
-    zero = spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(4), NULL);
+    zero = spy_arg_array("a", NULL, SPY_SHAPE(4), SPY_DTYPE_FLOAT32);
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "NULL");
     spy_shape nine = { 9, { 1, 1, 1, 1, 1, 1, 1, 1 } };
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", SPY_DTYPE_FLOAT32, nine, &r), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "rank");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(-1), &r), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", &r, nine, SPY_DTYPE_FLOAT32), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "rank");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", &r, SPY_SHAPE(-1), SPY_DTYPE_FLOAT32), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), (spy_args){ NULL, 3 }), "add", "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", NULL), spy_arg_f32("b", 1))), "add", "'a'", "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_out_f32("_result", NULL))), "add", "_result", "NULL");
@@ -398,7 +398,7 @@ static void test_built_in_generics(void **state) {
         float three[3] = { 1, 2, 3 }, r = 0, a = 0;
         FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(spy_find_function(m, "select"), SPY_ARGS(spy_arg_bool(NULL, true), spy_cast(p, "P"), spy_cast(p, "P"),
                                                                                          spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a))))), "select"); // it was asked
-        OK(spy_call(spy_find_function(m, "length"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, 3, three), "float3"), spy_out_f32("_result", &r))));
+        OK(spy_call(spy_find_function(m, "length"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, three, 3), "float3"), spy_out_f32("_result", &r))));
         assert_float_equal(r, 3.7416574, 1e-5);
         OK(spy_call(spy_find_function(m, "ns::max"), SPY_ARGS(spy_cast(p, "P"), spy_cast(p, "P"), spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a)))))); // the user's own
         assert_float_equal(a, 2, 0);
@@ -506,7 +506,7 @@ static void test_shapes(void **state) {
     float host[4] = { 5, 6, 7, 8 };
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x3), spy_arg_tensor("b", x4), spy_out_tensor("_result", &none))), "add", "'a'", "(3,)", "'b'", "(4,)");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_tensor("b", x4), spy_arg_tensor("_result", out3))), "add", "_result", "(3,)", "(4,)");
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(1), host))), "add", "_result", "(1,)", "(4,)");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_array("_result", host, SPY_SHAPE(1), SPY_DTYPE_FLOAT32))), "add", "_result", "(1,)", "(4,)");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_f32("_result", host))), "add", "_result", "(4,)");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("both"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_tensor("b", out4), spy_inout_f32("c", host))), "both", "'c'", "(4,)");
     spy_tensor *stretched = MADE(spy_tensor, spy_create_broadcast(spy_create_slice(out3, 0, 0, 1, 1), SPY_SHAPE(4)));

@@ -574,8 +574,8 @@ static void test_globals(void **state) {
         OK(spy_call_with(MADE(spy_function, spy_find_function(m, "with_one")), args, &o));
         HOLDS(spy_tensor_grad(x), 100 * i, 100 * i, 100 * i);
         spy_tensor_fill(spy_tensor_grad(x), 0);
-        o.globals = SPY_ARGS(spy_arg_f32("strength", (float)i), spy_arg_f32("gains.a", 1), spy_arg_f32n("gains.b", 2, ((float[]){ 2, 3 })),
-                             spy_arg_struct("held", SPY_ARGS(spy_arg_f32("a", 10), spy_arg_f32n("b", 2, ((float[]){ 0, 0 })))),
+        o.globals = SPY_ARGS(spy_arg_f32("strength", (float)i), spy_arg_f32("gains.a", 1), spy_arg_f32n("gains.b", ((float[]){ 2, 3 }), 2),
+                             spy_arg_struct("held", SPY_ARGS(spy_arg_f32("a", 10), spy_arg_f32n("b", ((float[]){ 0, 0 }), 2))),
                              spy_arg_tensor("table", table));
         OK(spy_call_with(MADE(spy_function, spy_find_function(m, "with_all")), args, &o));
         HOLDS(spy_tensor_grad(x), 10 * (i + 3) + 1, 10 * (i + 3) + 2, 10 * (i + 3) + 3);
@@ -633,8 +633,8 @@ static void test_numbers(void **state) {
     HOLDS_ALL(each, twice, 1000);
     // host arrays
     float host[1000] = { 0 };
-    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, SPY_DTYPE_FLOAT32, SPY_SHAPE(1000), data),
-                                                                             spy_inout_array(NULL, SPY_DTYPE_FLOAT32, SPY_SHAPE(1000), host))),
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, data, SPY_SHAPE(1000), SPY_DTYPE_FLOAT32),
+                                                                             spy_inout_array(NULL, host, SPY_SHAPE(1000), SPY_DTYPE_FLOAT32))),
                                              spy_arg_f32("w", 3), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
     for (int i = 0; i < 1000; i++) assert_float_equal(host[i], 3, 1e-6);
     RELEASE(x, each);
@@ -738,7 +738,7 @@ static void test_structs(void **state) {
     OK(spy_tensor_fill(color, 1));
     OK(spy_call_backward(fn("shade"),
                          SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_tensor("color", color), spy_arg_f32("power", 2), spy_arg_i32("id", 1),
-                                                               spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", 2, (float[]){ 5, 6 }), spy_arg_tensor("k", k))),
+                                                               spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", (float[]){ 5, 6 }, 2), spy_arg_tensor("k", k))),
                                                                spy_arg_tensor("off", tx))), // no_diff: its gradient stays
                                   spy_arg_f32("x", 3), spy_arg_tensor("_result", r))));
     HOLDS(spy_tensor_grad(k), 6.0 * N);
@@ -989,7 +989,7 @@ static void test_maps(void **state) {
     float dk = 0;
     spy_arg k = spy_arg_diff_pair("k", SPY_ARGS(spy_arg_f32(NULL, 2), spy_inout_f32(NULL, &dk)));
     OK(spy_call_backward(fn("shade"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_f32("color", 1), spy_arg_f32("power", 1), spy_arg_i32("id", 1),
-                                                                            spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", 2, (float[]){ 5, 6 }), k)), spy_arg_f32("off", 0))),
+                                                                            spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", (float[]){ 5, 6 }, 2), k)), spy_arg_f32("off", 0))),
                                                spy_arg_tensor("x", ta), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
     assert_float_equal(dk, 6 * A, 1e-3);
     RELEASE(ta, tb, r, turned);
@@ -1223,8 +1223,8 @@ static void test_errors(void **state) {
     const float three[3] = { 1, 2, 3 };
     for (int i = 0; i < 2; i++)
         FAILS(SPY_ERROR_INVALID_ARGUMENT,
-              spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, SPY_DTYPE_FLOAT32, SPY_SHAPE(3), three), spy_inout_array(NULL, SPY_DTYPE_FLOAT32, SPY_SHAPE(3), shared))),
-                                                      spy_arg_diff_pair("w", SPY_ARGS(spy_arg_array(NULL, SPY_DTYPE_FLOAT32, SPY_SHAPE(3), three), spy_inout_array(NULL, SPY_DTYPE_FLOAT32, SPY_SHAPE(3), shared + i))), spy_arg_tensor("_result", r))),
+              spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), spy_inout_array(NULL, shared, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))),
+                                                      spy_arg_diff_pair("w", SPY_ARGS(spy_arg_array(NULL, three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), spy_inout_array(NULL, shared + i, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))), spy_arg_tensor("_result", r))),
               "gradients 'x.grad' and 'w.grad'", "same host memory");
     FAILS(SPY_ERROR_INVALID_ARGUMENT,
           spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_diff_pair("w", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_tensor("_result", r))),
@@ -1328,7 +1328,7 @@ static void test_buffer_parameters(void **state) {
                                                 "[Differentiable] float of_two(no_diff StructuredBuffer<float> b[2], float x)\n"
                                                 "{ return x * x * no_diff(b[0][1]) * no_diff(b[1][0]); }\n"));
     spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *r = seeded(SPY_SHAPE(3)), *b = floats(SPY_SHAPE(2), (float[]){ 5, 2 });
-    spy_arg arg = spy_arg_struct("g", SPY_ARGS(spy_arg_f32("s", 5), spy_arg_f32n("t", 3, (float[]){ 1, 2, 3 })));
+    spy_arg arg = spy_arg_struct("g", SPY_ARGS(spy_arg_f32("s", 5), spy_arg_f32n("t", (float[]){ 1, 2, 3 }, 3)));
     spy_arg two = spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, b), spy_arg_tensor(NULL, b)));
     spy_function *held = MADE(spy_function, spy_find_function(m, "held")), *of_two = MADE(spy_function, spy_find_function(m, "of_two"));
     for (int k = 0; k < 2; k++) {
@@ -1514,7 +1514,7 @@ static void test_pair_parameters(void **state) {
     HOLDS(x, 4, 5, 6);
     HOLDS(spy_tensor_grad(x), 8, 10, 12);
     float value[3] = { 0 }, gradient[3] = { 0 };
-    OK(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("s", 2), spy_arg_struct("_result", SPY_ARGS(spy_out_array("p", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), value), spy_out_array("d", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), gradient))))));
+    OK(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("s", 2), spy_arg_struct("_result", SPY_ARGS(spy_out_array("p", value, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), spy_out_array("d", gradient, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))))));
     assert_float_equal(value[2], 2, 0);
     assert_float_equal(gradient[2], 6, 0);
     // structs and arrays
@@ -1560,7 +1560,7 @@ static const char pairs_source[] =
     "[shader(\"compute\")] [numthreads(1, 1, 1)] void shade(uniform DifferentialPair<float> p, uniform RWStructuredBuffer<float> o) { o[0] = p.p * 10 + p.d; }\n";
 
 #define PAIR(name, value, gradient) spy_arg_diff_pair(name, SPY_ARGS(value, gradient))
-#define FLOATS(name, ...) spy_arg_array(name, SPY_DTYPE_FLOAT32, SPY_SHAPE(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), ((float[]){ __VA_ARGS__ }))
+#define FLOATS(name, ...) spy_arg_array(name, ((float[]){ __VA_ARGS__ }), SPY_SHAPE(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), SPY_DTYPE_FLOAT32)
 
 static void test_pairs_in_structs(void **state) {
     NEEDS_DEVICE();
@@ -1584,7 +1584,7 @@ static void test_pairs_in_structs(void **state) {
     HOLDS(k, 2, 4, 6, 8, 10, 12, 14, 16, 18);
     // what comes back
     float p = 3, d = 4, three[3] = { 1, 2, 3 };
-    OK(spy_call(scale, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(PAIR("p", spy_inout_f32(NULL, &p), spy_inout_f32(NULL, &d)), spy_inout_array("k", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), three))), spy_arg_f32("s", 5))));
+    OK(spy_call(scale, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(PAIR("p", spy_inout_f32(NULL, &p), spy_inout_f32(NULL, &d)), spy_inout_array("k", three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))), spy_arg_f32("s", 5))));
     assert_float_equal(p, 15, 0);
     assert_float_equal(d, 9, 0);
     assert_float_equal(three[2], 15, 0);
@@ -1592,7 +1592,7 @@ static void test_pairs_in_structs(void **state) {
     HOLDS(x, 19, 33, 47);
     HOLDS(spy_tensor_grad(x), 38, 66, 94);
     HOLDS(k, 19, 38, 57, 33, 66, 99, 47, 94, 141);
-    OK(spy_call(MADE(spy_function, spy_find_function(m, "make_mixed")), SPY_ARGS(spy_arg_f32("s", 3), spy_arg_struct("_result", SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_out_f32("p", &p), spy_out_f32("d", &d))), spy_out_array("k", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), three))))));
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "make_mixed")), SPY_ARGS(spy_arg_f32("s", 3), spy_arg_struct("_result", SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_out_f32("p", &p), spy_out_f32("d", &d))), spy_out_array("k", three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))))));
     assert_float_equal(p, 3, 0);
     assert_float_equal(d, 6, 0);
     assert_float_equal(three[1], 6, 0);

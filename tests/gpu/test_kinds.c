@@ -372,7 +372,7 @@ static void test_hash(void **state) {
     zero.explicit_seed = zero.raw_seed = true;
     uint32_t four[4];
     OK(spy_call(fn("hash4"), SPY_ARGS(spy_arg_wang_hash("x", &zero),
-                                      spy_out_array("_result", SPY_DTYPE_UINT32, SPY_SHAPE(4), four))));
+                                      spy_out_array("_result", four, SPY_SHAPE(4), SPY_DTYPE_UINT32))));
     SAME("first", 0, four[0], 3232319850u);
     SAME("second", 1, four[1], 3075307816u);
     // Narrow and wide integers keep the low bits, without a sign.
@@ -496,7 +496,7 @@ static void test_methods(void **state) {
         memcpy(now, p, sizeof p);
         OK(spy_call(fn("Particle.moment"),
                     SPY_ARGS(spy_arg_tensor("this", all),
-                             spy_arg_array("axis", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), axis),
+                             spy_arg_array("axis", axis, SPY_SHAPE(3), SPY_DTYPE_FLOAT32),
                              spy_out_tensor("_result", &r))));
         const float *got = (const float *)(const void *)read_all(r);
         for (int i = 0; i < PARTICLES; i++)
@@ -550,7 +550,7 @@ static void test_methods(void **state) {
     SAME("host step", 3, one.count, p[0].count + 1);
     float f = 0;
     OK(spy_call(fn("Particle.moment"), SPY_ARGS(spy_arg_data("this", &one, sizeof one),
-                                                spy_arg_array("axis", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), axis),
+                                                spy_arg_array("axis", axis, SPY_SHAPE(3), SPY_DTYPE_FLOAT32),
                                                 spy_out_f32("_result", &f))));
     SAME("host moment", 0, f, (one.pos[0] + 2 * one.pos[1] - one.pos[2]) * one.mass);
     OK(spy_call(fn("Particle.twice"), SPY_ARGS(spy_arg_f32("x", 4), spy_out_f32("_result", &f))));
@@ -799,7 +799,7 @@ static void test_whole_reads(void **state) {
             int32_t sizes[2];
             OK(spy_call(fn("sizes2"),
                         SPY_ARGS(spy_arg_tensor("t", v.tensor),
-                                 spy_out_array("_result", SPY_DTYPE_INT32, SPY_SHAPE(2), sizes))));
+                                 spy_out_array("_result", sizes, SPY_SHAPE(2), SPY_DTYPE_INT32))));
             assert_true(sizes[0] == v.shape.dims[0] && sizes[1] == v.shape.dims[1]);
         }
         float last = 0;
@@ -822,7 +822,7 @@ static void test_whole_writes(void **state) {
         spy_grid_desc g = grid_of(v.shape);
         int64_t index[SPY_MAX_RANK], count = count_of(v.shape);
         for (int64_t i = 0; i < count; i++) values[i] = (float)between(-999, 999);
-        spy_arg what = spy_arg_array("v", SPY_DTYPE_FLOAT32, v.shape, values),
+        spy_arg what = spy_arg_array("v", values, v.shape, SPY_DTYPE_FLOAT32),
                 t = spy_arg_tensor("t", v.tensor);
         if (rank == 1) OK(spy_call(fn("put1"), SPY_ARGS(spy_arg_range("i", 0, v.shape.dims[0], 1), t, what)));
         else OK(spy_call(fn(rank == 2 ? "put2" : "put3"), SPY_ARGS(spy_arg_grid("p", &g), t, what)));
@@ -866,7 +866,7 @@ static void test_whole_vectors(void **state) {
     float v[24];
     for (int i = 0; i < 24; i++) v[i] = (float)(1000 + i);
     OK(spy_call(fn("put_vector"), SPY_ARGS(spy_arg_range("i", 0, 8, 1), spy_arg_tensor("t", rows),
-                                           spy_arg_array("v", SPY_DTYPE_FLOAT32, SPY_SHAPE(8, 3), v))));
+                                           spy_arg_array("v", v, SPY_SHAPE(8, 3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 24; i++) data[100 - 6 * (i / 3) + i % 3] = v[i];
     got = (const float *)(const void *)read_all(storage);
     for (int i = 0; i < STORED; i++) SAME("put_vector", i, got[i], data[i]);
@@ -975,7 +975,7 @@ static void test_whole_forms(void **state) {
                                                                     .offset_elements = 3 }));
     float scales[4] = { 1, 2, 3, 4 };
     spy_args scene =
-        SPY_ARGS(spy_arg_tensor("t", rows), spy_arg_array("scale", SPY_DTYPE_FLOAT32, SPY_SHAPE(4), scales));
+        SPY_ARGS(spy_arg_tensor("t", rows), spy_arg_array("scale", scales, SPY_SHAPE(4), SPY_DTYPE_FLOAT32));
     OK(spy_call(fn("sample"),
                 SPY_ARGS(spy_arg_struct("s", scene), spy_arg_i32("i", 5), spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
@@ -990,7 +990,7 @@ static void test_whole_forms(void **state) {
     out = NULL;
     uint8_t ks[4] = { 7, 8, 9, 10 };
     OK(spy_call(fn("weighted"),
-                SPY_ARGS(spy_arg_tensor("row", rows), spy_arg_array("k", SPY_DTYPE_UINT8, SPY_SHAPE(4), ks),
+                SPY_ARGS(spy_arg_tensor("row", rows), spy_arg_array("k", ks, SPY_SHAPE(4), SPY_DTYPE_UINT8),
                          spy_arg_f32("w", 0.5f), spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int k = 0; k < 4; k++) SAME("weighted", k, got[k], (6 * (3 + 10 * k) + 15) * 0.5 + ks[k]);
@@ -1140,7 +1140,7 @@ static void test_pointers(void **state) {
     out = NULL;
     int32_t sizes[3] = { 4, 1, 3 };
     buffer =
-        SPY_ARGS(spy_arg_tensor("data", storage), spy_arg_array("n", SPY_DTYPE_INT32, SPY_SHAPE(3), sizes));
+        SPY_ARGS(spy_arg_tensor("data", storage), spy_arg_array("n", sizes, SPY_SHAPE(3), SPY_DTYPE_INT32));
     OK(spy_call(fn("peek_buffer"),
                 SPY_ARGS(spy_arg_struct("b", buffer), spy_arg_i32("i", 2), spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
@@ -1453,7 +1453,7 @@ static void test_refused(void **state) {
     float array[8] = { 0 };
     FAILS(SPY_ERROR_TYPE_MISMATCH,
           spy_call(fn("at1"),
-                   SPY_ARGS(spy_arg_i32("i", 0), spy_arg_array("t", SPY_DTYPE_FLOAT32, SPY_SHAPE(8), array))),
+                   SPY_ARGS(spy_arg_i32("i", 0), spy_arg_array("t", array, SPY_SHAPE(8), SPY_DTYPE_FLOAT32))),
           "'t'", "takes a tensor");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("peek"), SPY_ARGS(spy_arg_i32("i", 0), spy_arg_f32("p", 1))),
           "'p'", "float*", "address");

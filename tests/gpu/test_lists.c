@@ -286,7 +286,7 @@ static void test_kept(void **state) {
     spy_tensor *a = uints(COUNT, x), *b = uints(COUNT, NULL), *made = NULL;
     spy_command_list *list = new_list();
     OK(spy_list_call(list, fn(m, "pick"), SPY_ARGS(spy_arg_data("p", &pair, sizeof pair), spy_arg_tensor("x", a), spy_arg_tensor("_result", b))));
-    OK(spy_list_call(list, fn(m, "step"), SPY_ARGS(spy_arg_tensor("x", b), spy_arg_array("y", SPY_DTYPE_UINT32, SPY_SHAPE(COUNT), host), spy_out_tensor("_result", &made))));
+    OK(spy_list_call(list, fn(m, "step"), SPY_ARGS(spy_arg_tensor("x", b), spy_arg_array("y", host, SPY_SHAPE(COUNT), SPY_DTYPE_UINT32), spy_out_tensor("_result", &made))));
     OK(spy_list_call(list, fn(m, "turn"), SPY_ARGS(spy_arg_tensor("x", a)))); // for the next submission
     OK(spy_list_finish(list));
     memset(&pair, 0, sizeof pair);

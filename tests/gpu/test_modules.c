@@ -452,7 +452,7 @@ static void test_options(void **state) {
     spy_module *rows = MADE(spy_module, optioned("rows", "float f(float2x3 m) { return m[1][0]; }\n", o));
     OK(spy_call(
         MADE(spy_function, spy_find_function(rows, "f")),
-        SPY_ARGS(spy_arg_array(NULL, SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), m), spy_out_f32("_result", &y))));
+        SPY_ARGS(spy_arg_array(NULL, m, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32), spy_out_f32("_result", &y))));
     assert_true(y == 4);
 }
 
@@ -472,8 +472,8 @@ static void test_conformances(void **state) {
     spy_function *f = MADE(spy_function, spy_find_function(m, "f"));
     int32_t which[2] = { 7, 3 };
     float y[2] = { 0, 0 };
-    OK(spy_call(f, SPY_ARGS(spy_arg_array(NULL, SPY_DTYPE_INT32, SPY_SHAPE(2), which), spy_arg_f32(NULL, 5),
-                            spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(2), y))));
+    OK(spy_call(f, SPY_ARGS(spy_arg_array(NULL, which, SPY_SHAPE(2), SPY_DTYPE_INT32), spy_arg_f32(NULL, 5),
+                            spy_out_array("_result", y, SPY_SHAPE(2), SPY_DTYPE_FLOAT32))));
     assert_true(y[0] == 10 && y[1] == 25);
     OK(spy_reload_module(m, NULL)); // they come back with it
     OK(spy_call(f, SPY_ARGS(spy_arg_i32(NULL, 3), spy_arg_f32(NULL, 6), spy_out_f32("_result", y))));
@@ -854,7 +854,7 @@ static void test_structs(void **state) {
     spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "P", m, SPY_SHAPE(2), data));
     float y[2] = { 0, 0 };
     spy_args args =
-        SPY_ARGS(spy_arg_tensor("p", t), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(2), y));
+        SPY_ARGS(spy_arg_tensor("p", t), spy_out_array("_result", y, SPY_SHAPE(2), SPY_DTYPE_FLOAT32));
     OK(spy_call(f, args));
     assert_true(y[0] == 3 && y[1] == 7);
     // The same layout: the tensor goes on.
@@ -881,7 +881,7 @@ static void test_structs(void **state) {
     const float wider[6] = { 1, 2, 3, 4, 5, 6 };
     spy_tensor *u = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "P", m, SPY_SHAPE(2), wider));
     OK(spy_call(
-        f, SPY_ARGS(spy_arg_tensor("p", u), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(2), y))));
+        f, SPY_ARGS(spy_arg_tensor("p", u), spy_out_array("_result", y, SPY_SHAPE(2), SPY_DTYPE_FLOAT32))));
     assert_true(y[0] == 6 && y[1] == 15);
     // The struct goes.
     write_text("m.slang", "struct Q { float a; float b; }\nfloat f(Q p) { return p.a; }\n");
@@ -912,7 +912,7 @@ static void test_prepared(void **state) {
         MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(3), data));
     float y[3] = { 0, 0, 0 };
     spy_args args =
-        SPY_ARGS(spy_arg_tensor("x", t), spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), y));
+        SPY_ARGS(spy_arg_tensor("x", t), spy_out_array("_result", y, SPY_SHAPE(3), SPY_DTYPE_FLOAT32));
     spy_prepared *p = MADE(spy_prepared, spy_prepare(f, args, NULL));
     OK(spy_call_prepared(p, args));
     assert_true(y[2] == 4);
@@ -1011,7 +1011,7 @@ static void test_many_reloads(void **state) {
         spy_tensor *t =
             MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "P", m, SPY_SHAPE(1), data));
         OK(spy_call(f, SPY_ARGS(spy_arg_tensor("p", t),
-                                spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(1), &y))));
+                                spy_out_array("_result", &y, SPY_SHAPE(1), SPY_DTYPE_FLOAT32))));
         assert_true(y == (float)(3 * (i % 7) + i));
         spy_release_tensor(t);
         if (i % 5 == 4) {

@@ -189,7 +189,7 @@ static void test_wrong_constants(void **state) {
     constant_fails(m, "get_float", spy_arg_f32("", 1), "no extern static const ''");
     constant_fails(m, "get_float", spy_arg_f32("c float", 1), "c float");
     constant_fails(m, "get_float", spy_arg_f32("c_float = 3; static const int y", 1), "c_float = 3");
-    constant_fails(m, "get_float", spy_arg_f32n("c_float", 1, &x), "c_float");
+    constant_fails(m, "get_float", spy_arg_f32n("c_float", &x, 1), "c_float");
     constant_fails(m, "get_float", spy_arg_f32("twice", 1), "twice");
     constant_fails(m, "get_float", spy_out_f32("c_float", &x), "c_float");
     constant_fails(m, "get_float", spy_arg_f32("c_nothing", 1), "c_nothing");

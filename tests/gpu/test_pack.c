@@ -29,8 +29,8 @@ static void test_pack(void **state) {
     spy_packed *scene = MADE(
         spy_packed,
         spy_pack(gpu_device,
-                 spy_arg_struct("other", SPY_ARGS(spy_arg_struct("light", SPY_ARGS(spy_arg_f32n("color", 3, color), spy_arg_tensor(name, power))),
-                                                  spy_arg_array("weights", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), weights), spy_arg_i32("count", 7)))));
+                 spy_arg_struct("other", SPY_ARGS(spy_arg_struct("light", SPY_ARGS(spy_arg_f32n("color", color, 3), spy_arg_tensor(name, power))),
+                                                  spy_arg_array("weights", weights, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), spy_arg_i32("count", 7)))));
     float expected[5];
     for (int i = 0; i < 5; i++) expected[i] = shade(color, powers[i], weights, 7, x[i]);
     // What it was made from goes.
@@ -41,8 +41,8 @@ static void test_pack(void **state) {
     for (int round = 0; round < 3; round++) {
         float result[5] = { 0 };
         OK(spy_call(f, SPY_ARGS(spy_arg_packed("s", scene),
-                                spy_arg_array("x", SPY_DTYPE_FLOAT32, SPY_SHAPE(5), x),
-                                spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(5), result))));
+                                spy_arg_array("x", x, SPY_SHAPE(5), SPY_DTYPE_FLOAT32),
+                                spy_out_array("_result", result, SPY_SHAPE(5), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 5; i++) assert_float_equal(result[i], expected[i], 1e-4);
     }
     spy_release_packed(scene);
@@ -62,7 +62,7 @@ static void test_pack(void **state) {
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_pack", "grid");
     assert_null(spy_pack(gpu_device, spy_arg_tensor("t", NULL)));
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "'t'", "living tensor");
-    assert_null(spy_pack(gpu_device, spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), NULL)));
+    assert_null(spy_pack(gpu_device, spy_arg_array("a", NULL, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)));
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "'a'", "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(f, SPY_ARGS(spy_arg_packed("s", NULL), spy_arg_f32("x", 1))), "'s'");
     spy_release_device(gpu_device);

@@ -22,10 +22,10 @@ static void test_vector_by_components(void **state) {
     NEEDS_DEVICE();
     const float y[3] = { 1, 2, 3 };
     float out[12];
-    spy_args v = SPY_ARGS(spy_arg_f32("x", 5), spy_arg_array("y", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), y),
+    spy_args v = SPY_ARGS(spy_arg_f32("x", 5), spy_arg_array("y", y, SPY_SHAPE(3), SPY_DTYPE_FLOAT32),
                           spy_arg_i32("w", 7), spy_arg_f32("z", 6));
     OK(spy_call(fn("same"), SPY_ARGS(spy_arg_struct("v", v),
-                                     spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(3, 4), out))));
+                                     spy_out_array("_result", out, SPY_SHAPE(3, 4), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 3; i++) {
         const float expected[4] = { 5, y[i], 6, 7 };
         assert_memory_equal(out + 4 * i, expected, sizeof expected);
@@ -36,7 +36,7 @@ static void test_vector_by_components(void **state) {
     assert_true(difference == 3);
     spy_arg cast = spy_cast(spy_arg_struct("v", two), "float2");
     OK(spy_call(fn("same_n"),
-                SPY_ARGS(cast, spy_out_array("_result", SPY_DTYPE_FLOAT32, SPY_SHAPE(2), out))));
+                SPY_ARGS(cast, spy_out_array("_result", out, SPY_SHAPE(2), SPY_DTYPE_FLOAT32))));
     assert_true(out[0] == 5 && out[1] == 2);
 }
 
@@ -81,11 +81,11 @@ static void test_map_of_no_dimensions(void **state) {
     const float v[3] = { 1, 2, 3 };
     const spy_dims none = { 0, { 0 } };
     int32_t which = 0;
-    spy_arg x = spy_arg_array("x", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), v);
+    spy_arg x = spy_arg_array("x", v, SPY_SHAPE(3), SPY_DTYPE_FLOAT32);
     FAILS(SPY_ERROR_AMBIGUOUS, spy_call(fn("which"), SPY_ARGS(x)), "overloads fit equally well");
     OK(spy_call(fn("which"), SPY_ARGS(spy_map(x, none), spy_out_i32("_result", &which))));
     assert_int_equal(which, 3);
-    spy_arg a = spy_map(spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), v), none);
+    spy_arg a = spy_map(spy_arg_array("a", v, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), none);
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(a, spy_arg_f32("b", 1))),
           "names no dimension");
 }

@@ -421,7 +421,7 @@ static spy_arg make_leaf(call *c, leaf *l, const char *name, int wanted, bool is
         m->compare_host = true;
         if (k == K_NUMBER) return number_arg(c, l, m, name);
         size_t size = components * spy_dtype_size_bytes(stored);
-        return directed(k == K_BYTES ? spy_arg_data(name, m->host, size) : spy_arg_array(name, stored, shape, m->host), l);
+        return directed(k == K_BYTES ? spy_arg_data(name, m->host, size) : spy_arg_array(name, m->host, shape, stored), l);
     }
     if (k == K_RUN || k == K_NEW) {
         int64_t count = components;
@@ -444,7 +444,7 @@ static spy_arg make_leaf(call *c, leaf *l, const char *name, int wanted, bool is
         shape.rank = batch + l->shape->rank;
         memcpy(shape.dims, own, batch * sizeof *own);
         memcpy(shape.dims + batch, l->shape->dims, l->shape->rank * sizeof *own);
-        return directed(spy_arg_array(name, stored, shape, m->host), l);
+        return directed(spy_arg_array(name, m->host, shape, stored), l);
     }
     bool element = k == K_ELEMENT || (k == K_VIEW && l->shape->rank > 0 && chance(50));
     if (element) stored = c->dtype;

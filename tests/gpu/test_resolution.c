@@ -330,7 +330,7 @@ static spy_arg parse_tensor(parser *p, const char *type) {
 // host float (8, 3)
 static spy_arg parse_host(parser *p) {
     spy_dtype d = dtype(p);
-    return spy_arg_array(NULL, d, shape(p), p->host);
+    return spy_arg_array(NULL, p->host, shape(p), d);
 }
 
 static spy_arg parse_value(parser *p) {
@@ -349,7 +349,7 @@ static spy_arg parse_returned(parser *p, bool in) {
     spy_dtype d = dtype(p);
     if (shape_follows(p)) {
         spy_shape s = shape(p);
-        return in ? spy_inout_array(NULL, d, s, p->host) : spy_out_array(NULL, d, s, p->host);
+        return in ? spy_inout_array(NULL, p->host, s, d) : spy_out_array(NULL, p->host, s, d);
     }
     void *h = p->host;
     switch (d) {

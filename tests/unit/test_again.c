@@ -196,7 +196,7 @@ static void make_call(side *s, const call *c, outcome *o) {
             break;
         case -2: args[i] = spy_out_tensor(name, &o->made[i]); break;
         case -3:
-            args[i] = spy_arg_array(name, SPY_DTYPE_FLOAT32, SPY_SHAPE((int64_t)c->args[i].number), array);
+            args[i] = spy_arg_array(name, array, SPY_SHAPE((int64_t)c->args[i].number), SPY_DTYPE_FLOAT32);
             break;
         case -4: args[i] = spy_out_result(name, &o->result); break;
         case -5: args[i] = spy_arg_tensor(name, NULL); break;

@@ -92,7 +92,7 @@ static void test_arrays(void **state) {
     float data[6] = { 0 };
     int32_t ints[3] = { 0 };
     spy_shape large;
-    spy_arg a = spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), data);
+    spy_arg a = spy_arg_array("a", data, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32);
     (void)state;
     assert_int_equal(a.kind, SPY_ARG_KIND_ARRAY);
     assert_int_equal(a.dtype, SPY_DTYPE_FLOAT32);
@@ -100,7 +100,7 @@ static void test_arrays(void **state) {
     assert_int_equal(a.dims[0], 2);
     assert_int_equal(a.dims[1], 3);
     assert_ptr_equal(a.value.data, data);
-    a = spy_out_array("a", SPY_DTYPE_DEFAULT, SPY_SHAPE(1, 2, 1, 3, 1, 1, 1, 1), data);
+    a = spy_out_array("a", data, SPY_SHAPE(1, 2, 1, 3, 1, 1, 1, 1), SPY_DTYPE_DEFAULT);
     assert_int_equal(a.direction, SPY_DIRECTION_OUT);
     assert_int_equal(a.dtype, SPY_DTYPE_FLOAT32);
     assert_int_equal(a.count, 8);
@@ -108,14 +108,14 @@ static void test_arrays(void **state) {
     assert_int_equal(a.dims[7], 1);
     memset(&large, 0, sizeof large);
     large.rank = 100;
-    a = spy_inout_array("a", SPY_DTYPE_INT8, large, data); // for the call to refuse
+    a = spy_inout_array("a", data, large, SPY_DTYPE_INT8); // for the call to refuse
     assert_int_equal(a.direction, SPY_DIRECTION_INOUT);
     assert_int_equal(a.count, 100);
-    a = spy_arg_f32n("a", 6, data);
+    a = spy_arg_f32n("a", data, 6);
     assert_int_equal(a.dtype, SPY_DTYPE_FLOAT32);
     assert_int_equal(a.count, 1);
     assert_int_equal(a.dims[0], 6);
-    a = spy_arg_i32n("a", 3, ints);
+    a = spy_arg_i32n("a", ints, 3);
     assert_int_equal(a.kind, SPY_ARG_KIND_ARRAY);
     assert_int_equal(a.dtype, SPY_DTYPE_INT32);
     assert_ptr_equal(a.value.data, ints);

@@ -167,7 +167,7 @@ static void test_keys(void **state) {
 #define A1(a) SPY_ARGS(a)
     SAME(A1(spy_arg_f32("x", 1)), A1(spy_arg_f32("x", 2)));
     SAME(A1(spy_arg_tensor("x", t3)), A1(spy_arg_tensor("x", t5)));
-    SAME(A1(spy_arg_array("x", SPY_DTYPE_FLOAT32, SPY_SHAPE(1), &one)), A1(spy_arg_array("x", SPY_DTYPE_DEFAULT, SPY_SHAPE(1), &one)));
+    SAME(A1(spy_arg_array("x", &one, SPY_SHAPE(1), SPY_DTYPE_FLOAT32)), A1(spy_arg_array("x", &one, SPY_SHAPE(1), SPY_DTYPE_DEFAULT)));
     OTHER(A1(spy_arg_tensor("x", t3)), A1(spy_arg_tensor("x", t35)));
     OTHER(A1(spy_arg_tensor("x", t3)), A1(spy_arg_tensor("x", i3)));
     OTHER(A1(spy_arg_tensor("x", t3)), A1(spy_arg_tensor("y", t3)));
@@ -227,7 +227,7 @@ static void test_table(void **state) {
     (void)state;
     float m[2] = { 1, 2 };
     spy_tensor *x = tensor(SPY_SHAPE(7, 5), NULL), *v = tensor(SPY_SHAPE(5, 3), NULL), *out = tensor(SPY_SHAPE(7, 5), NULL);
-    const char *text = explained("g", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("v", v), spy_arg_f32n("m", 2, m), spy_arg_tensor("_result", out)));
+    const char *text = explained("g", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("v", v), spy_arg_f32n("m", m, 2), spy_arg_tensor("_result", out)));
     const char *row = strstr(text, "\n  v ");
     assert_non_null(row); // (5, 3): 3 feeds the type, 5 is aligned at the call's last dimension
     assert_true(strstr(row, "dimensions (1)") && strstr(row, "dimensions (1)") < strstr(row + 1, "\n"));
@@ -236,7 +236,7 @@ static void test_table(void **state) {
     row = strstr(text, "\n  m ");
     assert_true(row && strstr(row, "dimensions ()") < strstr(row + 1, "\n"));
     assert_non_null(strstr(text, "call shape (7, 5)"));
-    text = explained("g", SPY_ARGS(spy_map(spy_arg_tensor("x", spy_create_select(x, 0, 0)), SPY_DIMS(0)), spy_map(spy_arg_tensor("v", v), SPY_DIMS(1)), spy_arg_f32n("m", 2, m)));
+    text = explained("g", SPY_ARGS(spy_map(spy_arg_tensor("x", spy_create_select(x, 0, 0)), SPY_DIMS(0)), spy_map(spy_arg_tensor("v", v), SPY_DIMS(1)), spy_arg_f32n("m", m, 2)));
     assert_non_null(strstr(text, "call shape (5, 5)")); // outer product
     row = strstr(text, "\n  v ");
     assert_true(row && strstr(row, "dimensions (1)") < strstr(row + 1, "\n"));

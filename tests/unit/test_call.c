@@ -279,7 +279,7 @@ static void test_blocks(void **state) {
         assert_true(block_holds(op, &address, 8));
     }
     float m[16] = { 7 }, n[16] = { 8 };
-    good(&t, spy_call(fn(&t, "mat"), SPY_ARGS(spy_arg_array("m", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), m), spy_arg_array("n", SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 4), n), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    good(&t, spy_call(fn(&t, "mat"), SPY_ARGS(spy_arg_array("m", m, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_array("n", n, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
     op = last_op(&t);
     assert_true(op->block_size >= 128 + 4 && op->block_by_address);
     assert_true(block_holds(op, m, 64) && block_holds(op, n, 64));

@@ -620,7 +620,7 @@ static void test_descs(void **state) {
     spy_uint3 threads = { 16, 4, 2 };
     float v[2] = { 3, 4 };
     good(spy_dispatch(spy_find_function(module, "own"), threads,
-                      SPY_ARGS(spy_arg_bool("on", true), spy_arg_f32n("v", 2, v), spy_arg_tensor("out", a), spy_arg_data("l", &light, sizeof light)), NULL));
+                      SPY_ARGS(spy_arg_bool("on", true), spy_arg_f32n("v", v, 2), spy_arg_tensor("out", a), spy_arg_data("l", &light, sizeof light)), NULL));
     good(spy_wait(device));
     assert_int_equal(last.param_count, 4);
     const uint32_t offsets[] = { 0, 8, 16, 32 };

@@ -376,7 +376,7 @@ static void test_memory(void **state) {
         OK(spy_call_with(fn("shared"), SPY_ARGS(spy_arg_tensor("x", in), spy_arg_tensor("_result", out[i])), &o));
     }
     for (int i = 2; i < 4; i++)
-        OK(spy_list_call(list, fn("held"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_u32("a", 2u + (uint32_t)i), spy_arg_i32n("v", 3, (const int32_t[]){ 7, 8, 9 }))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[i]))));
+        OK(spy_list_call(list, fn("held"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_u32("a", 2u + (uint32_t)i), spy_arg_i32n("v", (const int32_t[]){ 7, 8, 9 }, 3))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[i]))));
     OK(spy_list_call(list, fn("big"), SPY_ARGS(spy_arg_data("b", numbers, 40000), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[4]))));
     OK(spy_list_finish(list));
     uint32_t factor[5] = { 10, 11, 4, 5, 3 };

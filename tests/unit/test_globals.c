@@ -122,11 +122,11 @@ static void test_valid_code(void **state) {
     td.shape = SPY_SHAPE(4);
     spy_tensor *c = spy_create_tensor(t.device, &td);
     spy_arg globals[] = { spy_arg_tensor("first", x), spy_arg_f32("gain", 9), spy_arg_f32("block.a", 7),
-                          spy_arg_tensor("block.w", x), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", 4, v),
+                          spy_arg_tensor("block.w", x), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", v, 4),
                           spy_arg_tensor("far", x) };
     spy_args list = { globals, 7 };
     spy_arg in = spy_arg_tensor("x", x), result = spy_arg_tensor("_result", y);
-    good(&t, call(&t, "all", SPY_ARGS(in, spy_arg_tensor("own", x), spy_arg_f32n("pair", 2, v), result), list));
+    good(&t, call(&t, "all", SPY_ARGS(in, spy_arg_tensor("own", x), spy_arg_f32n("pair", v, 2), result), list));
     good(&t, call(&t, "little", SPY_ARGS(in, result), list));
     good(&t, call(&t, "own", SPY_ARGS(spy_arg_tensor("t", x), in, result), list));
     spy_release_device(t.device);
@@ -162,10 +162,10 @@ static void test_bindings(void **state) {
         td.data = counts;
         spy_tensor *c = spy_create_tensor(t.device, &td);
         spy_arg globals[] = { spy_arg_tensor("first", first), spy_arg_f32("gain", 9), spy_arg_f32("block.a", 7),
-                              spy_arg_tensor("block.w", w), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", 4, four),
+                              spy_arg_tensor("block.w", w), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", four, 4),
                               spy_arg_tensor("far", far) };
         spy_args list = { globals, 7 };
-        good(&t, call(&t, "all", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("own", own), spy_arg_f32n("pair", 2, pair), result), list));
+        good(&t, call(&t, "all", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("own", own), spy_arg_f32n("pair", pair, 2), result), list));
         const spyi_null_op *op = last_op(&t);
         uint32_t n = prefers ? 2 : 0; // x and the result, or their addresses in the block; then what was given
         assert_int_equal(op->binding_count, n + 5);
@@ -200,7 +200,7 @@ static void test_bindings(void **state) {
         assert_int_equal(op->uniform_count, 1);
         assert_int_equal(op->uniforms[0].size, 4);
         // Of a uniform buffer only the members that are used must be given.
-        good(&t, call(&t, "b", SPY_ARGS(spy_arg_tensor("x", x), result), SPY_ARGS(spy_arg_f32n("block.b", 3, four))));
+        good(&t, call(&t, "b", SPY_ARGS(spy_arg_tensor("x", x), result), SPY_ARGS(spy_arg_f32n("block.b", four, 3))));
         op = last_op(&t);
         assert_int_equal(op->uniforms[0].size, 16);
         memcpy(&value, (const char *)op->uniforms[0].data + 8, 4);
@@ -305,7 +305,7 @@ static void test_limits(void **state) {
     spy_arg result = spy_arg_tensor("_result", y);
     float a[8] = { 0 };
     error_has(&t, call(&t, "of_big", SPY_ARGS(spy_arg_tensor("x", x), result), SPY_ARGS(spy_arg_data("big", a, sizeof a))), SPY_ERROR_UNSUPPORTED, "32 bytes");
-    spy_args two = SPY_ARGS(spy_arg_f32n("four", 4, a), spy_arg_tensor("s", x));
+    spy_args two = SPY_ARGS(spy_arg_f32n("four", a, 4), spy_arg_tensor("s", x));
     good(&t, call(&t, "of_four", SPY_ARGS(spy_arg_tensor("x", x), result), two));
     error_has(&t, call(&t, "of_three", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("r", x), result), two), SPY_ERROR_UNSUPPORTED, "the device takes 2");
     close_bench(&t);
@@ -512,7 +512,7 @@ static spy_args fill(world *w, int number, const char *path, size_t host_at, siz
         shape.rank = 0;
         if (f->rows) shape.dims[shape.rank++] = f->rows;
         if (f->columns) shape.dims[shape.rank++] = f->columns;
-        w->leaves[leaf] = spy_arg_array(w->paths[leaf], f->scalar->dtype, shape, w->leaf_data[leaf]);
+        w->leaves[leaf] = spy_arg_array(w->paths[leaf], w->leaf_data[leaf], shape, f->scalar->dtype);
         list[i] = w->leaves[leaf];
         list[i].name = f->name;
         spyi_text_add(use, " + float(%s%s%s)", name, f->rows ? "[0]" : "", f->columns ? "[1]" : "");

@@ -99,7 +99,7 @@ static void test_contents(void **state) {
                  spy_arg_struct("s", SPY_ARGS(spy_arg_i32("count", 3),
                                               spy_arg_struct("sun", SPY_ARGS(spy_arg_tensor("color", color),
                                                                              spy_arg_f32("power", 1))))),
-                 spy_arg_tensor("x", x), spy_out_array("hits", SPY_DTYPE_INT32, SPY_SHAPE(5, 8), counts)));
+                 spy_arg_tensor("x", x), spy_out_array("hits", counts, SPY_SHAPE(5, 8), SPY_DTYPE_INT32)));
     const spy_binding *b = r->bindings;
     assert_string_equal(r->signature,
                         "float3 shade(Scene s, float3 v, inout float x, out int hits, float k = ...)");
@@ -218,7 +218,7 @@ static void test_bad_input(void **state) {
     FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"), SPY_ARGS(spy_arg_tensor("a", NULL), spy_arg_f32("b", 1)),
           "argument 'a'", "expected a tensor, got NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"),
-          SPY_ARGS(spy_arg_f32("a", 1), spy_arg_array("b", SPY_DTYPE_FLOAT32, SPY_SHAPE(3), NULL)),
+          SPY_ARGS(spy_arg_f32("a", 1), spy_arg_array("b", NULL, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)),
           "argument 'b'", "expected a host array, got NULL");
     FAILS(SPY_ERROR_NOT_FOUND, fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("c", 1)),
           "No parameter named 'c'");

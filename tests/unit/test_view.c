@@ -357,10 +357,10 @@ static void test_huge(void **state) {
 
     // Arguments: none of them is read, or copied, beyond its end.
     float f = 0;
-    assert_null(spy_pack(device, spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(4 * exa), &f)));
+    assert_null(spy_pack(device, spy_arg_array("a", &f, SPY_SHAPE(4 * exa), SPY_DTYPE_FLOAT32)));
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_pack", "'a'", "too large size");
     spy_function *add = spy_find_function(module, "add");
-    BAD(SPY_ERROR_INVALID_ARGUMENT, spy_call(add, SPY_ARGS(spy_arg_array("a", SPY_DTYPE_FLOAT32, SPY_SHAPE(4 * exa), &f), spy_arg_f32("b", 1), spy_out_f32("_result", &f))), "'a'", "too large size");
+    BAD(SPY_ERROR_INVALID_ARGUMENT, spy_call(add, SPY_ARGS(spy_arg_array("a", &f, SPY_SHAPE(4 * exa), SPY_DTYPE_FLOAT32), spy_arg_f32("b", 1), spy_out_f32("_result", &f))), "'a'", "too large size");
     BAD(SPY_ERROR_INVALID_ARGUMENT, spy_call(add, SPY_ARGS(spy_arg_range("a", 0, 10, INT64_MIN), spy_arg_f32("b", 1), spy_out_f32("_result", &f))), "'a'");
     spy_release_tensor(ten);
     spy_release_tensor(four);
