@@ -927,8 +927,12 @@ typedef struct spy_device_desc {
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 spy_device *spy_create_device(const spy_device_desc *desc);
 
-// Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
-// is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
+// One more holder of the device, which then needs one more release: for parts of a program that share a device and end in any
+// order. Threads: any.
+void spy_retain_device(spy_device *device);
+
+// The last release ends the device and everything that was made from it, in whatever order the program left that; it waits for
+// its work. NULL is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
 // calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
 // to release itself it releases before. Does not wait for a driver's compiler that a call has left (desc.interrupt,
 // desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on
@@ -1125,17 +1129,18 @@ typedef struct spy_module_desc {
 // Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
-// Both before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
-// at any time. NULL is ignored by the second.
+// One more holder of the module, which then needs one more release. Threads: any.
 void spy_retain_module(spy_module *module);
+// Before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
+// at any time. NULL is ignored.
 void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
 // SPY_ERROR_IO: `path` cannot be written. Threads: any.
 spy_status spy_save_module(spy_module *module, const char *path);
-// The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
-// many there are; 0 and an error when that fails.
+// The same into memory. Works like snprintf, as spy_explain_call() does: writes at most `capacity_bytes` bytes to `data`, which
+// may be NULL when that is 0, and returns how many there are; 0 on error. Threads: any.
 size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
 
 // >>reload
@@ -1410,9 +1415,9 @@ typedef struct spy_tensor_desc {
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: any.
 // Cost: no driver call when the pool has a block of that size; a copy of data.
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
-// Both before the device is released, as all uses of its objects.
+// One more holder of the tensor, which then needs one more release. Threads: any.
 void spy_retain_tensor(spy_tensor *tensor);
-// Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
+// Before the device is released, as all uses of its objects. Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
 void spy_release_tensor(spy_tensor *tensor);
 
 // Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
@@ -1562,7 +1567,7 @@ extern "C" {
 #endif
 
 // A place in host memory whose type is known: a range of elements, one of them, or a part of one. A small value to be
-// passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
+// passed on and copied; all members are private, as each '_' says. All zero: nowhere, which a function gives when it fails. Functions
 // take such a cursor, report that it stands nowhere, and the device's first error says why.
 //     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
 //     spy_cursor_write(spy_cursor_field(third, "light.color"), rgb, 3, SPY_DTYPE_FLOAT32);
@@ -1570,12 +1575,12 @@ extern "C" {
 //     spy_release_cursor(lights);
 // Threads: one at a time a range; create, over, apply: any.
 typedef struct spy_cursor {
-    spy_device *device;
-    struct spyi_cursor_range *range;
-    const void *element, *type;
-    void *data;
-    int64_t count, index;
-    size_t offset;
+    spy_device *_device;
+    struct spyi_cursor_range *_range;
+    const void *_element, *_type;
+    void *_data;
+    int64_t _count, _index;
+    size_t _offset;
 } spy_cursor;
 
 // Elements first .. first + count of a tensor in row-major order, copied to host memory; waits for the work that writes
@@ -1638,9 +1643,6 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
-#define SPYI_MAP_WHOLE 255u
-#define SPYI_MAP_VALUE 254u
-
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
     const spy_arg *items;
@@ -1659,7 +1661,7 @@ typedef enum spy_arg_kind {
     SPY_ARG_KIND_DATA,    // host bytes of one value in C's layout
     SPY_ARG_KIND_STRUCT,  // named fields
     SPY_ARG_KIND_NEW,     // a new tensor is made for an output
-    SPY_ARG_KIND_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_KIND_CUSTOM,  // generators and their like
     SPY_ARG_KIND_RESULT,  // an output of whatever kind: value.result
     SPY_ARG_KIND_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
@@ -1673,17 +1675,17 @@ typedef enum spy_direction {
     SPY_DIRECTION_IN   // of tensors, which else go both ways: never written; what would write them is an error
 } spy_direction;
 
-// One argument. Plain data that lives only during the call.
+// One argument. Plain data that lives only during the call. The functions below fill all of it; members that begin with '_' are
+// private: what they hold may change from release to release.
 struct spy_arg {
     const char *name;          // parameter's or field's name; NULL: by position
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries;
-                               // SPYI_MAP_VALUE: see spy_map_value()
-    int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
+    uint32_t _map_count;       // of spy_map() and spy_map_value(): 0: no mapping is given
+    int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
-    const struct spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
+    const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -1857,7 +1859,9 @@ typedef struct spy_packed spy_packed;
 // calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
 spy_packed *spy_pack(spy_device *device, spy_arg arg);
 spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
-// Before the device goes. NULL is ignored.
+// One more holder of the copy, which then needs one more release. Threads: any.
+void spy_retain_packed(spy_packed *packed);
+// Before the device is released. Threads: any. NULL is ignored.
 void spy_release_packed(spy_packed *packed);
 
 // >>calling
@@ -1970,6 +1974,8 @@ spy_status spy_prepared_ready(spy_prepared *prepared);
 // runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
 // that need another variant of it, waits for the new one, which is made for these arguments.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// One more holder of the prepared call, which then needs one more release. Threads: any.
+void spy_retain_prepared(spy_prepared *prepared);
 // Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
 void spy_release_prepared(spy_prepared *prepared);
 
@@ -2235,9 +2241,9 @@ typedef struct spy_list_desc {
 // (spy_tensor_point_to) stays what it was in the list.
 // Threads: any, as for all functions below.
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
-// Both before the device is released, as all uses of its objects.
+// One more holder of the list, which then needs one more release.
 void spy_retain_command_list(spy_command_list *list);
-// Threads: any, at any time; submitted work goes on. NULL is ignored.
+// Before the device is released, as all uses of its objects. Threads: any, at any time; submitted work goes on. NULL is ignored.
 void spy_release_command_list(spy_command_list *list);
 
 // >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
@@ -8823,6 +8829,10 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); /
 
 // The device: what belongs to it, and what it does with its GPU's queue.
 
+// spy_arg._map_count, where it is not the number of dimensions in _map.
+#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_VALUE 254u // spy_map_value()
+
 // What tensors ask of the module that their desc names; module/ gives it to the device.
 typedef struct spyi_module_table {
     const spyi_type *(*find_type)(void *module,
@@ -10170,9 +10180,9 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
     arg->kind = kind;
     arg->direction = direction;
     arg->dtype = dtype;
-    arg->map_count = 0;
+    arg->_map_count = 0;
     arg->type = NULL;
-    arg->custom = NULL;
+    arg->_custom = NULL;
     arg->value.u = 0;
     arg->count = 0;
 }
@@ -10180,7 +10190,7 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
     spy_arg arg;
     spyi_set_arg(&arg, name, SPY_ARG_KIND_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.custom = kind;
+    arg._custom = kind;
     memset(arg.dims, 0, sizeof arg.dims);
     return arg;
 }
@@ -10413,7 +10423,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // >>how an argument is run over
 
 spy_arg spy_map_value(spy_arg arg) {
-    arg.map_count = SPYI_MAP_VALUE;
+    arg._map_count = SPYI_MAP_VALUE;
     return arg;
 }
 
@@ -10421,10 +10431,10 @@ spy_arg spy_map_value(spy_arg arg) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
+    arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
-        arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
+        arg._map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
     }
     return arg;
 }
@@ -10445,6 +10455,7 @@ struct spy_packed {
     spy_packed *fields; // of structs
     spy_arg *items;     // the fields' arguments, next to each other
     size_t field_count;
+    spyi_atomic references; // of one that spy_pack() gave; its fields go with it
 };
 
 static void spyi_packed_clear(spy_packed *p) {
@@ -10527,7 +10538,11 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
     spy_packed *p = (spy_packed *)spyi_calloc(1, sizeof *p);
     *problem = "out of host memory";
-    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    if (!p) return NULL;
+    if (spyi_packed_copy(p, arg, 0, problem)) {
+        spyi_atomic_store(&p->references, 1);
+        return p;
+    }
     spyi_packed_clear(p);
     free(p);
     return NULL;
@@ -10552,8 +10567,15 @@ spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
     return arg;
 }
 
+void spy_retain_packed(spy_packed *packed) {
+    if (packed) spyi_atomic_add(&packed->references, 1);
+    else
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_retain_packed: expected a packed argument, got NULL");
+}
+
 void spy_release_packed(spy_packed *packed) {
-    if (!packed) return;
+    if (!packed || spyi_atomic_add(&packed->references, -1) > 0) return;
     spyi_packed_clear(packed);
     free(packed);
 }
@@ -13480,34 +13502,34 @@ typedef struct spyi_cursor_range {
 // >>places
 
 static spyi_context *spyi_cursor_context(const spy_cursor *c) {
-    return c->device ? &c->device->ctx : NULL;
+    return c->_device ? &c->_device->ctx : NULL;
 }
 
 static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
-    return (const spyi_type *)c->type;
+    return (const spyi_type *)c->_type;
 }
 
 // A range is an array of elements that has no type of its own.
 static bool spyi_cursor_is_range(const spy_cursor *c) {
-    return c->index < 0;
+    return c->_index < 0;
 }
 
 static size_t spyi_cursor_size(const spy_cursor *c) {
     size_t one = spyi_type_host_stride(spyi_cursor_type(c));
-    return spyi_cursor_is_range(c) ? one * (size_t)c->count : one;
+    return spyi_cursor_is_range(c) ? one * (size_t)c->_count : one;
 }
 
 static char *spyi_cursor_data(const spy_cursor *c) {
-    size_t element = spyi_type_host_stride((const spyi_type *)c->element);
-    return (char *)c->data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->index * element) + c->offset;
+    size_t element = spyi_type_host_stride((const spyi_type *)c->_element);
+    return (char *)c->_data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->_index * element) + c->_offset;
 }
 
 // Whether it stands somewhere; reports if not.
 static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
-    if (!c->type)
+    if (!c->_type)
         return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
                          "%s: the cursor stands nowhere: the function that gave it failed", function);
-    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR))
+    if (c->_range && !spyi_as(c->_range, SPYI_KIND_CURSOR))
         return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
     return SPY_OK;
 }
@@ -13515,7 +13537,7 @@ static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
 static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     spy_cursor c;
     memset(&c, 0, sizeof c);
-    c.device = device;
+    c._device = device;
     return c;
 }
 
@@ -13553,14 +13575,14 @@ static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type
 // "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
 static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
     if (spyi_cursor_is_range(c)) {
-        spyi_text_add(out, "the %lld elements", (long long)c->count);
+        spyi_text_add(out, "the %lld elements", (long long)c->_count);
         return;
     }
     size_t empty = out->size;
-    if (c->count > 1) spyi_text_add(out, "[%lld]", (long long)c->index);
+    if (c->_count > 1) spyi_text_add(out, "[%lld]", (long long)c->_index);
     size_t before = out->size;
-    spyi_path_text((const spyi_type *)c->element, c->offset, spyi_cursor_type(c), empty, out);
-    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->index);
+    spyi_path_text((const spyi_type *)c->_element, c->_offset, spyi_cursor_type(c), empty, out);
+    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->_index);
 }
 
 // Reports `what` of a place under the function's name and frees it.
@@ -13584,7 +13606,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
 // To part `index`; false: `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_cursor_parts(spyi_cursor_type(c), &part);
+    int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
     if (!part || (n == 0 && !spyi_cursor_is_range(c))) {
         *status = SPY_ERROR_TYPE_MISMATCH;
         spyi_text_add(what, "%s has no parts that [%lld] could count", spyi_place_name(c), (long long)index);
@@ -13595,9 +13617,9 @@ static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_s
         spyi_text_add(what, "[%lld] is beyond its %lld parts", (long long)index, (long long)n);
         return false;
     }
-    if (spyi_cursor_is_range(c)) c->index = index;
-    else c->offset += (size_t)index * spyi_type_host_stride(part);
-    c->type = part;
+    if (spyi_cursor_is_range(c)) c->_index = index;
+    else c->_offset += (size_t)index * spyi_type_host_stride(part);
+    c->_type = part;
     return true;
 }
 
@@ -13620,12 +13642,12 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
-        if (c->count != 1) {
+        if (c->_count != 1) {
             *status = SPY_ERROR_AMBIGUOUS;
             spyi_text_add(what, "'%.*s' of which one? Write [i] in front", (int)size, name);
             return false;
         }
-        c->index = 0;
+        c->_index = 0;
     }
     const spyi_type *type = spyi_cursor_type(c);
     if (type->kind == SPYI_TYPE_VECTOR && size == 1) {
@@ -13635,8 +13657,8 @@ static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_te
     for (uint32_t i = 0; i < type->field_count; i++) {
         const spyi_field *f = &type->fields[i];
         if (strlen(f->name) != size || memcmp(f->name, name, size) != 0) continue;
-        c->type = f->type;
-        c->offset += f->host_offset;
+        c->_type = f->type;
+        c->_offset += f->host_offset;
         return true;
     }
     *status = SPY_ERROR_NOT_FOUND;
@@ -13680,7 +13702,7 @@ static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spy
 spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
     const char *function = "spy_cursor_field";
     spy_cursor place = cursor;
-    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor._device);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
     const char *at = path;
@@ -13692,7 +13714,7 @@ spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
     if (at) return place;
     if (path && *path) spyi_text_add(&what, " (path \"%s\")", path);
     spyi_cursor_fail(&place, status, function, &what);
-    return spyi_cursor_nowhere(cursor.device);
+    return spyi_cursor_nowhere(cursor._device);
 }
 
 spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
@@ -13700,10 +13722,10 @@ spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
     spy_cursor place = cursor;
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor._device);
     if (spyi_step_index(&place, index, &what, &status)) return place;
     spyi_cursor_fail(&cursor, status, function, &what);
-    return spyi_cursor_nowhere(cursor.device);
+    return spyi_cursor_nowhere(cursor._device);
 }
 
 // >>scalars of a place, in the order of declaration
@@ -13753,7 +13775,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
 static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
     const spyi_type *type = spyi_cursor_type(c);
     char *at = spyi_cursor_data(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : 1;
+    int64_t n = spyi_cursor_is_range(c) ? c->_count : 1;
     w->done = 0;
     for (int64_t i = 0; i < n; i++)
         if (!spyi_cursor_scalars(w, type, at + (size_t)i * spyi_type_host_stride(type))) return false;
@@ -13761,16 +13783,16 @@ static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
 }
 
 static void spyi_cursor_written(const spy_cursor *c) {
-    if (!c->range) return;
-    int64_t first = spyi_cursor_is_range(c) ? 0 : c->index, n = spyi_cursor_is_range(c) ? c->count : 1;
-    for (int64_t i = 0; i < n; i++) c->range->written[first + i] = true;
+    if (!c->_range) return;
+    int64_t first = spyi_cursor_is_range(c) ? 0 : c->_index, n = spyi_cursor_is_range(c) ? c->_count : 1;
+    for (int64_t i = 0; i < n; i++) c->_range->written[first + i] = true;
 }
 
 // dtype, count and pointer of a read or write.
 static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
                                            size_t count, const void *values) {
     size_t expected =
-        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
+        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->_count : 1);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
     if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_DTYPE_FLOAT32;
@@ -13901,10 +13923,10 @@ static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t firs
 
 static spy_cursor spyi_cursor_whole(spy_device *device, const spyi_type *type, void *data, int64_t count) {
     spy_cursor c = spyi_cursor_nowhere(device);
-    c.element = c.type = type;
-    c.data = data;
-    c.count = count;
-    c.index = -1;
+    c._element = c._type = type;
+    c._data = data;
+    c._count = count;
+    c._index = -1;
     return c;
 }
 
@@ -13923,7 +13945,7 @@ spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
         spy_status status = spyi_tensor_move(tensor, first, count, range->data, false, &error);
         if (status == SPY_OK) {
             cursor = spyi_cursor_whole(device, tensor->type, range->data, count);
-            cursor.range = range;
+            cursor._range = range;
         } else {
             spyi_fail_text(device, status, function, &error);
             spyi_cursor_range_free(range);
@@ -13953,14 +13975,14 @@ spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data
 
 spy_status spy_cursor_apply(spy_cursor cursor) {
     const char *function = "spy_cursor_apply";
-    spyi_cursor_range *range = cursor.range;
+    spyi_cursor_range *range = cursor._range;
     spy_status entered = spyi_cursor_check(&cursor, function);
     if (entered != SPY_OK || !range) return entered;
     entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    size_t element = spyi_type_host_stride((const spyi_type *)cursor.element);
+    size_t element = spyi_type_host_stride((const spyi_type *)cursor._element);
     for (int64_t i = 0, end; i < range->count && status == SPY_OK; i = end) {
         end = i + 1;
         if (!range->written[i]) continue;
@@ -13975,8 +13997,8 @@ spy_status spy_cursor_apply(spy_cursor cursor) {
 }
 
 void spy_release_cursor(spy_cursor cursor) {
-    if (!cursor.range) return;
-    if (spyi_as(cursor.range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor.range->object);
+    if (!cursor._range) return;
+    if (spyi_as(cursor._range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor._range->object);
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
 }
 
@@ -13997,12 +14019,12 @@ spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
     spy_cursor_info info;
     const spyi_type *part, *type = spyi_cursor_type(&cursor);
     memset(&info, 0, sizeof info);
-    if (!type || (cursor.range && !spyi_as(cursor.range, SPYI_KIND_CURSOR))) return info;
+    if (!type || (cursor._range && !spyi_as(cursor._range, SPYI_KIND_CURSOR))) return info;
     info.type = spyi_type_user_name(type);
     info.dtype = spyi_common_dtype(type);
-    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_cursor_parts(type, &part);
+    info.length = spyi_cursor_is_range(&cursor) ? cursor._count : spyi_cursor_parts(type, &part);
     info.scalar_count =
-        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor.count : 1);
+        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor._count : 1);
     info.size_bytes = spyi_cursor_size(&cursor);
     return info;
 }
@@ -25221,7 +25243,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
                   function, module->name);
     } else {
         size = bytes.size;
-        if (size <= capacity_bytes) memcpy(data, bytes.data, size);
+        if (capacity_bytes) memcpy(data, bytes.data, size < capacity_bytes ? size : capacity_bytes);
     }
     spyi_text_free(&bytes);
     spyi_leave(device);
@@ -28614,11 +28636,11 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         return SPY_OK;
     case SPY_ARG_KIND_CUSTOM: {
         const char *problem = NULL;
-        v->custom = arg->custom;
-        if (!arg->custom)
+        v->custom = arg->_custom;
+        if (!arg->_custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return !arg->custom->run->describe || arg->custom->run->describe(arg, v, &problem)
+        return !arg->_custom->run->describe || arg->_custom->run->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
@@ -28673,13 +28695,13 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->kind = (uint8_t)arg->kind;
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
-        v->map = arg->map;
-        v->one_value = arg->map_count == SPYI_MAP_VALUE;
-        v->whole = arg->map_count == SPYI_MAP_WHOLE || v->one_value;
-        if (arg->map_count > SPY_MAX_RANK && !v->whole)
+        v->map = arg->_map;
+        v->one_value = arg->_map_count == SPYI_MAP_VALUE;
+        v->whole = arg->_map_count == SPYI_MAP_WHOLE || v->one_value;
+        if (arg->_map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -28689,9 +28711,9 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = (uint8_t)arg->map_count;
+        key[3] = (uint8_t)arg->_map_count;
         memcpy(key + 4, &detail, 4);
-        memcpy(key + 8, arg->map, v->map_count);
+        memcpy(key + 8, arg->_map, v->map_count);
         values->key_size += 8u + v->map_count;
         if (v->custom) { // kinds are tables: where one lies says which it is
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
@@ -38103,7 +38125,7 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
         if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->map_count || !spyi_again_named(arg, a->name))
+            arg->_map_count || !spyi_again_named(arg, a->name))
             return false;
         if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
             if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
@@ -38537,6 +38559,10 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
     spyi_bury(device, &p->object, sizeof *p);
+}
+
+void spy_retain_prepared(spy_prepared *prepared) {
+    spyi_object_retain(prepared, SPYI_KIND_PREPARED, "spy_retain_prepared");
 }
 
 void spy_release_prepared(spy_prepared *prepared) {
@@ -40331,9 +40357,14 @@ static void spyi_device_destroy(spy_device *device) {
     if (spyi_builds_release(device)) spyi_device_free(device);
 }
 
+void spy_retain_device(spy_device *device) {
+    spyi_object_retain(device, SPYI_KIND_DEVICE, "spy_retain_device");
+}
+
 void spy_release_device(spy_device *device) {
     if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
-    spyi_device_destroy(device);
+    if (spyi_atomic_add(&device->ctx.object.references, -1) > 0) spyi_leave(device);
+    else spyi_device_destroy(device);
 }
 
 // >>creation

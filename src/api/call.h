@@ -13,9 +13,6 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
-#define SPYI_MAP_WHOLE 255u
-#define SPYI_MAP_VALUE 254u
-
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
     const spy_arg *items;
@@ -34,7 +31,7 @@ typedef enum spy_arg_kind {
     SPY_ARG_KIND_DATA,    // host bytes of one value in C's layout
     SPY_ARG_KIND_STRUCT,  // named fields
     SPY_ARG_KIND_NEW,     // a new tensor is made for an output
-    SPY_ARG_KIND_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_KIND_CUSTOM,  // generators and their like
     SPY_ARG_KIND_RESULT,  // an output of whatever kind: value.result
     SPY_ARG_KIND_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
@@ -48,17 +45,17 @@ typedef enum spy_direction {
     SPY_DIRECTION_IN   // of tensors, which else go both ways: never written; what would write them is an error
 } spy_direction;
 
-// One argument. Plain data that lives only during the call.
+// One argument. Plain data that lives only during the call. The functions below fill all of it; members that begin with '_' are
+// private: what they hold may change from release to release.
 struct spy_arg {
     const char *name;          // parameter's or field's name; NULL: by position
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries;
-                               // SPYI_MAP_VALUE: see spy_map_value()
-    int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
+    uint32_t _map_count;       // of spy_map() and spy_map_value(): 0: no mapping is given
+    int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
-    const struct spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
+    const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -232,7 +229,9 @@ typedef struct spy_packed spy_packed;
 // calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
 spy_packed *spy_pack(spy_device *device, spy_arg arg);
 spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
-// Before the device goes. NULL is ignored.
+// One more holder of the copy, which then needs one more release. Threads: any.
+void spy_retain_packed(spy_packed *packed);
+// Before the device is released. Threads: any. NULL is ignored.
 void spy_release_packed(spy_packed *packed);
 
 // >>calling
@@ -345,6 +344,8 @@ spy_status spy_prepared_ready(spy_prepared *prepared);
 // runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
 // that need another variant of it, waits for the new one, which is made for these arguments.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// One more holder of the prepared call, which then needs one more release. Threads: any.
+void spy_retain_prepared(spy_prepared *prepared);
 // Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
 void spy_release_prepared(spy_prepared *prepared);
 

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 // A place in host memory whose type is known: a range of elements, one of them, or a part of one. A small value to be
-// passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
+// passed on and copied; all members are private, as each '_' says. All zero: nowhere, which a function gives when it fails. Functions
 // take such a cursor, report that it stands nowhere, and the device's first error says why.
 //     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
 //     spy_cursor_write(spy_cursor_field(third, "light.color"), rgb, 3, SPY_DTYPE_FLOAT32);
@@ -17,12 +17,12 @@ extern "C" {
 //     spy_release_cursor(lights);
 // Threads: one at a time a range; create, over, apply: any.
 typedef struct spy_cursor {
-    spy_device *device;
-    struct spyi_cursor_range *range;
-    const void *element, *type;
-    void *data;
-    int64_t count, index;
-    size_t offset;
+    spy_device *_device;
+    struct spyi_cursor_range *_range;
+    const void *_element, *_type;
+    void *_data;
+    int64_t _count, _index;
+    size_t _offset;
 } spy_cursor;
 
 // Elements first .. first + count of a tensor in row-major order, copied to host memory; waits for the work that writes

@@ -88,8 +88,12 @@ typedef struct spy_device_desc {
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 spy_device *spy_create_device(const spy_device_desc *desc);
 
-// Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
-// is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
+// One more holder of the device, which then needs one more release: for parts of a program that share a device and end in any
+// order. Threads: any.
+void spy_retain_device(spy_device *device);
+
+// The last release ends the device and everything that was made from it, in whatever order the program left that; it waits for
+// its work. NULL is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
 // calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
 // to release itself it releases before. Does not wait for a driver's compiler that a call has left (desc.interrupt,
 // desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on

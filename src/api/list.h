@@ -45,9 +45,9 @@ typedef struct spy_list_desc {
 // (spy_tensor_point_to) stays what it was in the list.
 // Threads: any, as for all functions below.
 spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
-// Both before the device is released, as all uses of its objects.
+// One more holder of the list, which then needs one more release.
 void spy_retain_command_list(spy_command_list *list);
-// Threads: any, at any time; submitted work goes on. NULL is ignored.
+// Before the device is released, as all uses of its objects. Threads: any, at any time; submitted work goes on. NULL is ignored.
 void spy_release_command_list(spy_command_list *list);
 
 // >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.

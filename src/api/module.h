@@ -87,17 +87,18 @@ typedef struct spy_module_desc {
 // Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
-// Both before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
-// at any time. NULL is ignored by the second.
+// One more holder of the module, which then needs one more release. Threads: any.
 void spy_retain_module(spy_module *module);
+// Before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
+// at any time. NULL is ignored.
 void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
 // SPY_ERROR_IO: `path` cannot be written. Threads: any.
 spy_status spy_save_module(spy_module *module, const char *path);
-// The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
-// many there are; 0 and an error when that fails.
+// The same into memory. Works like snprintf, as spy_explain_call() does: writes at most `capacity_bytes` bytes to `data`, which
+// may be NULL when that is 0, and returns how many there are; 0 on error. Threads: any.
 size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
 
 // >>reload

@@ -30,9 +30,9 @@ typedef struct spy_tensor_desc {
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: any.
 // Cost: no driver call when the pool has a block of that size; a copy of data.
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
-// Both before the device is released, as all uses of its objects.
+// One more holder of the tensor, which then needs one more release. Threads: any.
 void spy_retain_tensor(spy_tensor *tensor);
-// Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
+// Before the device is released, as all uses of its objects. Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
 void spy_release_tensor(spy_tensor *tensor);
 
 // Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.

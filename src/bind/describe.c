@@ -124,11 +124,11 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         return SPY_OK;
     case SPY_ARG_KIND_CUSTOM: {
         const char *problem = NULL;
-        v->custom = arg->custom;
-        if (!arg->custom)
+        v->custom = arg->_custom;
+        if (!arg->_custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return !arg->custom->run->describe || arg->custom->run->describe(arg, v, &problem)
+        return !arg->_custom->run->describe || arg->_custom->run->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
@@ -183,13 +183,13 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->kind = (uint8_t)arg->kind;
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
-        v->map = arg->map;
-        v->one_value = arg->map_count == SPYI_MAP_VALUE;
-        v->whole = arg->map_count == SPYI_MAP_WHOLE || v->one_value;
-        if (arg->map_count > SPY_MAX_RANK && !v->whole)
+        v->map = arg->_map;
+        v->one_value = arg->_map_count == SPYI_MAP_VALUE;
+        v->whole = arg->_map_count == SPYI_MAP_WHOLE || v->one_value;
+        if (arg->_map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -199,9 +199,9 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = (uint8_t)arg->map_count;
+        key[3] = (uint8_t)arg->_map_count;
         memcpy(key + 4, &detail, 4);
-        memcpy(key + 8, arg->map, v->map_count);
+        memcpy(key + 8, arg->_map, v->map_count);
         values->key_size += 8u + v->map_count;
         if (v->custom) { // kinds are tables: where one lies says which it is
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);

@@ -131,7 +131,7 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
         if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->map_count || !spyi_again_named(arg, a->name))
+            arg->_map_count || !spyi_again_named(arg, a->name))
             return false;
         if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
             if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||

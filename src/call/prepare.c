@@ -258,6 +258,10 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     spyi_bury(device, &p->object, sizeof *p);
 }
 
+void spy_retain_prepared(spy_prepared *prepared) {
+    spyi_object_retain(prepared, SPYI_KIND_PREPARED, "spy_retain_prepared");
+}
+
 void spy_release_prepared(spy_prepared *prepared) {
     if (!prepared) return;
     if (spyi_as(prepared, SPYI_KIND_PREPARED)) spyi_object_release(&prepared->object);

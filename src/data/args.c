@@ -12,9 +12,9 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
     arg->kind = kind;
     arg->direction = direction;
     arg->dtype = dtype;
-    arg->map_count = 0;
+    arg->_map_count = 0;
     arg->type = NULL;
-    arg->custom = NULL;
+    arg->_custom = NULL;
     arg->value.u = 0;
     arg->count = 0;
 }
@@ -22,7 +22,7 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
     spy_arg arg;
     spyi_set_arg(&arg, name, SPY_ARG_KIND_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.custom = kind;
+    arg._custom = kind;
     memset(arg.dims, 0, sizeof arg.dims);
     return arg;
 }
@@ -255,7 +255,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // >>how an argument is run over
 
 spy_arg spy_map_value(spy_arg arg) {
-    arg.map_count = SPYI_MAP_VALUE;
+    arg._map_count = SPYI_MAP_VALUE;
     return arg;
 }
 
@@ -263,10 +263,10 @@ spy_arg spy_map_value(spy_arg arg) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
+    arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
-        arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
+        arg._map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
     }
     return arg;
 }

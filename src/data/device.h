@@ -4,6 +4,10 @@
 
 #include "data/tensor.h"
 
+// spy_arg._map_count, where it is not the number of dimensions in _map.
+#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_VALUE 254u // spy_map_value()
+
 // What tensors ask of the module that their desc names; module/ gives it to the device.
 typedef struct spyi_module_table {
     const spyi_type *(*find_type)(void *module,

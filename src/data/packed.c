@@ -8,6 +8,7 @@ struct spy_packed {
     spy_packed *fields; // of structs
     spy_arg *items;     // the fields' arguments, next to each other
     size_t field_count;
+    spyi_atomic references; // of one that spy_pack() gave; its fields go with it
 };
 
 static void spyi_packed_clear(spy_packed *p) {
@@ -90,7 +91,11 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
     spy_packed *p = (spy_packed *)spyi_calloc(1, sizeof *p);
     *problem = "out of host memory";
-    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    if (!p) return NULL;
+    if (spyi_packed_copy(p, arg, 0, problem)) {
+        spyi_atomic_store(&p->references, 1);
+        return p;
+    }
     spyi_packed_clear(p);
     free(p);
     return NULL;
@@ -115,8 +120,15 @@ spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
     return arg;
 }
 
+void spy_retain_packed(spy_packed *packed) {
+    if (packed) spyi_atomic_add(&packed->references, 1);
+    else
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_retain_packed: expected a packed argument, got NULL");
+}
+
 void spy_release_packed(spy_packed *packed) {
-    if (!packed) return;
+    if (!packed || spyi_atomic_add(&packed->references, -1) > 0) return;
     spyi_packed_clear(packed);
     free(packed);
 }

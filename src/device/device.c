@@ -60,9 +60,14 @@ static void spyi_device_destroy(spy_device *device) {
     if (spyi_builds_release(device)) spyi_device_free(device);
 }
 
+void spy_retain_device(spy_device *device) {
+    spyi_object_retain(device, SPYI_KIND_DEVICE, "spy_retain_device");
+}
+
 void spy_release_device(spy_device *device) {
     if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
-    spyi_device_destroy(device);
+    if (spyi_atomic_add(&device->ctx.object.references, -1) > 0) spyi_leave(device);
+    else spyi_device_destroy(device);
 }
 
 // >>creation

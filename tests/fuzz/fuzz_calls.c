@@ -722,11 +722,11 @@ static void op_cursor(world *w) {
     case 1: {
         spy_tensor *t = pick_tensor(w);
         int64_t first = R(w, 2) ? 0 : pick_index(w), count = R(w, 2) ? 1 : pick_index(w);
-        if (slot->range) w->dead_cursor = *slot;
+        if (slot->_range) w->dead_cursor = *slot;
         spy_release_cursor(*slot);
         begin(w, "spy_create_cursor");
         *slot = spy_create_cursor(t, first, count);
-        check(w, "spy_create_cursor", slot->range == NULL, SPY_OK);
+        check(w, "spy_create_cursor", slot->_range == NULL, SPY_OK);
         break;
     }
     case 2: c = spy_cursor_field(c, paths[R(w, 15)]); break;

@@ -602,6 +602,9 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_call_prepared, (NULL, SPY_NO_ARGS));
     IS_NULL_ERROR(spy_retain_tensor, (NULL));
     IS_NULL_ERROR(spy_retain_module, (NULL));
+    IS_NULL_ERROR(spy_retain_device, (NULL));
+    IS_NULL_ERROR(spy_retain_prepared, (NULL));
+    IS_NULL_ERROR(spy_retain_packed, (NULL));
     IS_NULL_ERROR(spy_vk_begin_recording, (NULL, NULL));
     IS_NULL_ERROR(spy_vk_end_recording, (NULL));
     IS_NULL_ERROR(spy_vk_recording_finished, (NULL, 1));
@@ -688,6 +691,7 @@ static void test_null(void **state) {
     spy_release_module(NULL);
     spy_release_tensor(NULL);
     spy_release_prepared(NULL);
+    spy_release_packed(NULL);
     assert_string_equal(spy_status_text(SPY_OK), "no error");
     assert_non_null(spy_status_text((spy_status)-1000));
     assert_int_equal(spy_dtype_size_bytes((spy_dtype)99), 0);

@@ -1438,7 +1438,7 @@ static void test_refused(void **state) {
     x.direction = (spy_direction)7;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(x, out)), "'x'", "direction");
     x = spy_arg_call_id("x");
-    x.custom = NULL;
+    x._custom = NULL;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(x, out)), "'x'");
     // Whole tensors.
     spy_tensor *t = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(8), NULL),

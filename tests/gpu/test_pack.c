@@ -45,6 +45,18 @@ static void test_pack(void **state) {
                                 spy_out_array("_result", result, SPY_SHAPE(5), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 5; i++) assert_float_equal(result[i], expected[i], 1e-4);
     }
+    // Each holder releases it; the last release ends it.
+    spy_retain_packed(scene);
+    spy_release_packed(scene);
+    float held[5] = { 0 };
+    spy_prepared *ready = MADE(spy_prepared, spy_prepare(f, SPY_ARGS(spy_arg_packed("s", scene), spy_arg_array("x", x, SPY_SHAPE(5), SPY_DTYPE_FLOAT32), spy_out_array("_result", held, SPY_SHAPE(5), SPY_DTYPE_FLOAT32)), NULL));
+    spy_retain_prepared(ready);
+    spy_release_prepared(ready);
+    OK(spy_call_prepared(ready, SPY_ARGS(spy_arg_packed("s", scene), spy_arg_array("x", x, SPY_SHAPE(5), SPY_DTYPE_FLOAT32), spy_out_array("_result", held, SPY_SHAPE(5), SPY_DTYPE_FLOAT32))));
+    for (int i = 0; i < 5; i++) assert_float_equal(held[i], expected[i], 1e-4);
+    spy_release_prepared(ready);
+    spy_retain_prepared(ready);
+    ERROR_ON(NULL, SPY_ERROR_RELEASED, "spy_retain_prepared");
     spy_release_packed(scene);
     spy_release_packed(NULL);
     // A number, by position.
@@ -65,6 +77,11 @@ static void test_pack(void **state) {
     assert_null(spy_pack(gpu_device, spy_arg_array("a", NULL, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)));
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "'a'", "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(f, SPY_ARGS(spy_arg_packed("s", NULL), spy_arg_f32("x", 1))), "'s'");
+    // The device, too: it works on after the first of two releases.
+    spy_retain_device(gpu_device);
+    spy_release_device(gpu_device);
+    spy_tensor *left = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    OK(spy_tensor_fill(left, 1));
     spy_release_device(gpu_device);
     gpu_device = NULL;
 }

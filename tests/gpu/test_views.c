@@ -227,7 +227,7 @@ static void test_cursor(void **state) {
         assert_true(now[i].mass == (i == 2 ? got[i].mass : got[i].mass * 2)); // an element is written back whole
     }
     spy_release_cursor(c);
-    assert_null(spy_cursor_field(spy_create_cursor(t, 0, 1), "positon").type);
+    assert_null(spy_cursor_field(spy_create_cursor(t, 0, 1), "positon")._type);
     ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "Particle", "'positon'", "'position'");
 }
 

@@ -9,7 +9,7 @@ static void test_scalars(void **state) {
     assert_int_equal(a.direction, SPY_DIRECTION_DEFAULT);
     assert_int_equal(a.dtype, SPY_DTYPE_INT32);
     assert_true(a.value.i == -3);
-    assert_int_equal(a.map_count, 0);
+    assert_int_equal(a._map_count, 0);
     assert_null(a.type);
     a = spy_arg_u64(NULL, UINT64_MAX);
     assert_null(a.name);
@@ -144,15 +144,15 @@ static void test_mapping(void **state) {
     spy_dims many;
     spy_arg a = spy_map(spy_arg_tensor("a", NULL), SPY_DIMS(1, 0));
     (void)state;
-    assert_int_equal(a.map_count, 2);
-    assert_int_equal(a.map[0], 1);
-    assert_int_equal(a.map[1], 0);
+    assert_int_equal(a._map_count, 2);
+    assert_int_equal(a._map[0], 1);
+    assert_int_equal(a._map[1], 0);
     a = spy_map(a, SPY_DIMS(-1000, 1000)); // the last one counts; neither may pass for a dimension
-    assert_int_equal(a.map[0], -128);
-    assert_int_equal(a.map[1], 127);
+    assert_int_equal(a._map[0], -128);
+    assert_int_equal(a._map[1], 127);
     memset(&many, 0, sizeof many);
     many.count = 50;
-    assert_int_equal(spy_map(a, many).map_count, 50);
+    assert_int_equal(spy_map(a, many)._map_count, 50);
     a = spy_cast(a, "float3");
     assert_string_equal(a.type, "float3");
     assert_int_equal(a.kind, SPY_ARG_KIND_TENSOR);

@@ -183,7 +183,7 @@ static void test_ranges(void **state) {
     int64_t nine = 0;
     GOOD(spy_tensor_read(one, &nine, sizeof nine));
     assert_true(nine == 9);
-    assert_null(spy_create_cursor(huge, 0, (int64_t)1 << 57).type);
+    assert_null(spy_create_cursor(huge, 0, (int64_t)1 << 57)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_MEMORY, "spy_create_cursor");
     release(t, turned, one);
     spy_release_tensor(huge);

@@ -211,15 +211,15 @@ static void test_over(void **state) {
     GOOD(spy_cursor_write(spy_cursor_field(k, "kind"), (uint8_t[]){ 1 }, 1, SPY_DTYPE_UINT8));
     GOOD(spy_cursor_write(spy_cursor_field(k, "flags"), (int32_t[]){ 0, 5, -1 }, 3, SPY_DTYPE_INT32));
     assert_true(w.kind == 1 && !w.flags[0] && w.flags[1] && w.flags[2]);
-    assert_null(spy_cursor_over(module, "Item", own, sizeof own - 1).type);
+    assert_null(spy_cursor_over(module, "Item", own, sizeof own - 1)._type);
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "spy_cursor_over", "Item");
-    assert_null(spy_cursor_over(module, "Itm", own, sizeof own).type);
+    assert_null(spy_cursor_over(module, "Itm", own, sizeof own)._type);
     ERROR_IS(SPY_ERROR_NOT_FOUND, "spy_cursor_over", "Itm");
-    assert_null(spy_cursor_over(module, "Item", NULL, sizeof own).type);
+    assert_null(spy_cursor_over(module, "Item", NULL, sizeof own)._type);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "data is NULL");
-    assert_null(spy_cursor_over(module, NULL, own, sizeof own).type);
+    assert_null(spy_cursor_over(module, NULL, own, sizeof own)._type);
     ERROR_IS(SPY_ERROR_NOT_FOUND, "spy_cursor_over");
-    assert_null(spy_cursor_over(NULL, "Item", own, sizeof own).type);
+    assert_null(spy_cursor_over(NULL, "Item", own, sizeof own)._type);
     THREAD_ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_cursor_over", "NULL");
 }
 
@@ -255,7 +255,7 @@ static void test_errors(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         spy_cursor bad = spy_cursor_field(c, rows[i].path);
-        assert_null(bad.type);
+        assert_null(bad._type);
         ERROR_IS(rows[i].code, "spy_cursor_field", rows[i].words[0], rows[i].words[1] ? rows[i].words[1] : "", rows[i].words[2] ? rows[i].words[2] : "",
                  rows[i].words[3] ? rows[i].words[3] : "");
         assert_int_equal(spy_cursor_write(bad, (float[]){ 1 }, 1, SPY_DTYPE_FLOAT32),
@@ -263,13 +263,13 @@ static void test_errors(void **state) {
         ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_cursor_write", "nowhere");
         assert_null(spy_get_cursor_info(bad).type);
     }
-    assert_null(spy_cursor_field(c, NULL).type);
+    assert_null(spy_cursor_field(c, NULL)._type);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "NULL");
-    assert_null(spy_cursor_at(c, 10).type);
+    assert_null(spy_cursor_at(c, 10)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "spy_cursor_at", "[10]");
-    assert_null(spy_cursor_at(c, -1).type);
+    assert_null(spy_cursor_at(c, -1)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "[-1]");
-    assert_null(spy_cursor_at(third, 0).type);
+    assert_null(spy_cursor_at(third, 0)._type);
     ERROR_IS(SPY_ERROR_TYPE_MISMATCH, "Item has no parts");
     // Values.
     assert_int_equal(spy_cursor_write(spy_cursor_field(third, "kind"), (int32_t[]){ 300 }, 1, SPY_DTYPE_INT32), SPY_ERROR_OUT_OF_RANGE);
@@ -297,11 +297,11 @@ static void test_errors(void **state) {
     GOOD(spy_cursor_apply(c)); // none of these has changed anything
     CHECK_ITEMS(t);
     // Creation.
-    assert_null(spy_create_cursor(t, 5, 6).type);
+    assert_null(spy_create_cursor(t, 5, 6)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "spy_create_cursor", "10 elements", "6 from element 5");
-    assert_null(spy_create_cursor(t, -1, 1).type);
+    assert_null(spy_create_cursor(t, -1, 1)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "spy_create_cursor");
-    assert_null(spy_create_cursor(NULL, 0, 1).type);
+    assert_null(spy_create_cursor(NULL, 0, 1)._type);
     THREAD_ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_create_cursor", "NULL");
     spy_cursor zero;
     memset(&zero, 0, sizeof zero);
@@ -312,7 +312,7 @@ static void test_errors(void **state) {
     // Uses after the release, while the header is known to be there: before anything enters the device.
     assert_int_equal(spy_cursor_apply(third), SPY_ERROR_RELEASED);
     THREAD_ERROR_IS(SPY_ERROR_RELEASED, "spy_cursor_apply", "released");
-    assert_null(spy_cursor_field(third, "kind").type);
+    assert_null(spy_cursor_field(third, "kind")._type);
     THREAD_ERROR_IS(SPY_ERROR_RELEASED, "spy_cursor_field", "released");
     spy_release_cursor(c);
     THREAD_ERROR_IS(SPY_ERROR_RELEASED, "spy_release_cursor", "already");
@@ -357,15 +357,15 @@ static void test_any_path(void **state) {
             strcat(path, pieces[piece]);
         }
         spy_cursor place = spy_cursor_field(c, path);
-        if (!place.type) {
+        if (!place._type) {
             assert_int_not_equal(spy_take_error(device).code, SPY_OK);
             continue;
         }
         char bytes[sizeof(item)];
         spy_cursor_info info = spy_get_cursor_info(place);
-        assert_true(info.size_bytes <= sizeof bytes && place.offset + info.size_bytes <= sizeof(item));
+        assert_true(info.size_bytes <= sizeof bytes && place._offset + info.size_bytes <= sizeof(item));
         GOOD(spy_cursor_read_data(place, bytes, info.size_bytes));
-        if (info.size_bytes <= 4) assert_memory_equal(bytes, (const char *)&items[place.index] + place.offset, info.size_bytes);
+        if (info.size_bytes <= 4) assert_memory_equal(bytes, (const char *)&items[place._index] + place._offset, info.size_bytes);
         good++;
     }
     assert_true(good > 100);
