@@ -70,6 +70,12 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// To export the functions from a DLL or shared library of yours, define SPY_API before the headers: in the
+// file with the implementation as __declspec(dllexport), in the files that use the DLL as __declspec(dllimport);
+// with gcc and clang as __attribute__((visibility("default"))), and compile with -fvisibility=hidden. It then
+// exports the public functions and nothing else of the library. Headers of different releases do not compile
+// together.
+//
 // C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
@@ -661,6 +667,12 @@ extern "C" {
 // The library's version as one number: major * 10000 + minor * 100 + patch.
 #define SPY_VERSION 100
 
+// Stands before each public function. A program that puts the library into a DLL or a shared library of its own defines it
+// before it includes the headers (guide 2 says how); else it is empty.
+#ifndef SPY_API
+#define SPY_API
+#endif
+
 // >>status
 
 // Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
@@ -695,7 +707,7 @@ typedef enum spy_status {
 } spy_status;
 
 // The text of a status, e.g. "shapes do not fit". Threads: any.
-const char *spy_status_text(spy_status status);
+SPY_API const char *spy_status_text(spy_status status);
 
 // An error: its code and its whole text. `message` is "" when code is SPY_OK; it stays valid until the next
 // spy_take_error() on the same device (for a NULL device: by the same thread) or the device's release.
@@ -726,7 +738,7 @@ typedef struct spy_log {
 } spy_log;
 
 // A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
-void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
+SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
 // A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
@@ -792,14 +804,14 @@ typedef enum spy_dtype {
 } spy_dtype;
 
 // Host size of a scalar in bytes; 0 for an unknown dtype. Threads: any.
-size_t spy_dtype_size_bytes(spy_dtype dtype);
+SPY_API size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
-const char *spy_dtype_name(spy_dtype dtype);
+SPY_API const char *spy_dtype_name(spy_dtype dtype);
 
 // Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
 // SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
 // Threads: any.
-spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
 
 #define SPY_MAX_RANK 8
 
@@ -925,11 +937,11 @@ typedef struct spy_device_desc {
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
-spy_device *spy_create_device(const spy_device_desc *desc);
+SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
 // One more holder of the device, which then needs one more release: for parts of a program that share a device and end in any
 // order. Threads: any.
-void spy_retain_device(spy_device *device);
+SPY_API void spy_retain_device(spy_device *device);
 
 // The last release ends the device and everything that was made from it, in whatever order the program left that; it waits for
 // its work. NULL is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
@@ -938,36 +950,36 @@ void spy_retain_device(spy_device *device);
 // desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on
 // an engine's VkInstance or VkDevice, a CUDA context or stream that the program has given.
 // Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
-void spy_release_device(spy_device *device);
+SPY_API void spy_release_device(spy_device *device);
 
 // The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
 // released objects, failed device creations, SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of
 // a fork. Threads: any.
-spy_error spy_take_error(spy_device *device);
+SPY_API spy_error spy_take_error(spy_device *device);
 
 // A point in the device's order of work. 0: before everything.
 typedef uint64_t spy_submit_id;
 
 // Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: any.
-spy_submit_id spy_flush(spy_device *device);
+SPY_API spy_submit_id spy_flush(spy_device *device);
 // Submit and wait for all work. Threads: any.
-spy_status spy_wait(spy_device *device);
+SPY_API spy_status spy_wait(spy_device *device);
 // Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
-spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
+SPY_API spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
 // Whether the work up to `id` has finished. Never waits.
-bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
+SPY_API bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: any.
-spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
-                                  void *user_data);
+SPY_API spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
+                                          void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
-spy_status spy_trim(spy_device *device);
+SPY_API spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
 // Errors: SPY_ERROR_IO when it does not exist.
 // Threads: any.
-spy_status spy_set_dump_directory(spy_device *device, const char *directory);
+SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: what kernels may use on the device.
 typedef enum spy_feature {
@@ -1000,11 +1012,11 @@ typedef struct spy_device_info {
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
-spy_device_info spy_get_device_info(const spy_device *device);
+SPY_API spy_device_info spy_get_device_info(const spy_device *device);
 
 // List the adapters of a backend: fills at most `capacity` entries of `infos` (may be NULL) and returns how many
 // there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
-size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
+SPY_API size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
 
 // Counts since the device was made, for tests and tuning. Threads: any.
 typedef struct spy_device_stats {
@@ -1025,7 +1037,7 @@ typedef struct spy_device_stats {
     uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
 } spy_device_stats;
 
-spy_device_stats spy_get_device_stats(spy_device *device);
+SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
 // (CLOCK_MONOTONIC, QueryPerformanceCounter).
@@ -1036,7 +1048,7 @@ typedef struct spy_calibration {
 
 // Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
 // without SPY_FEATURE_TIMESTAMPS. Threads: any.
-spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
+SPY_API spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
 }
@@ -1128,20 +1140,20 @@ typedef struct spy_module_desc {
 // A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
 // Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
-spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
+SPY_API spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
 // One more holder of the module, which then needs one more release. Threads: any.
-void spy_retain_module(spy_module *module);
+SPY_API void spy_retain_module(spy_module *module);
 // Before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
 // at any time. NULL is ignored.
-void spy_release_module(spy_module *module);
+SPY_API void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
 // SPY_ERROR_IO: `path` cannot be written. Threads: any.
-spy_status spy_save_module(spy_module *module, const char *path);
+SPY_API spy_status spy_save_module(spy_module *module, const char *path);
 // The same into memory. Works like snprintf, as spy_explain_call() does: writes at most `capacity_bytes` bytes to `data`, which
 // may be NULL when that is 0, and returns how many there are; 0 on error. Threads: any.
-size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
+SPY_API size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
 
 // >>reload
 
@@ -1157,7 +1169,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
 // still know the old layout: a call says so.
 // Returns when everything is compiled, prepared calls too; other threads use the device meanwhile. Does not wait for the
 // GPU. Threads: any. Cost: as loading.
-spy_status spy_reload_module(spy_module *module, const char *source);
+SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
 typedef struct spy_reload_info {
     uint32_t reloaded;  // modules that have new code
@@ -1171,22 +1183,22 @@ typedef struct spy_reload_info {
 // spy_poll_reload() finds it done, puts it in place and counts it in `info` (may be NULL). Neither compiles nor waits.
 // SPY_OK: nothing has failed since the last poll. Else as spy_reload_module(), for the first that failed.
 // Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
-spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // The same, waiting: when it looks, it returns after all that has changed is reloaded, prepared calls too.
 // Threads: any; others use the device meanwhile. Cost: without a look 0.1 us, without a change 2 us a file, else as loading.
-spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
 // the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
-spy_function *spy_find_function(spy_module *module, const char *name);
-const char *spy_function_name(const spy_function *function);
-spy_module *spy_function_module(const spy_function *function);
+SPY_API spy_function *spy_find_function(spy_module *module, const char *name);
+SPY_API const char *spy_function_name(const spy_function *function);
+SPY_API spy_module *spy_function_module(const spy_function *function);
 
 // Whether the module can see a type of that name ("Particle", "float3", "Foo<3>"). No error is raised.
-bool spy_has_type(spy_module *module, const char *name);
+SPY_API bool spy_has_type(spy_module *module, const char *name);
 // Bytes of one element of that type in C's layout, which host data is given in; 0 and an error if unknown.
-size_t spy_type_size_bytes(spy_module *module, const char *name);
+SPY_API size_t spy_type_size_bytes(spy_module *module, const char *name);
 
 #ifdef __cplusplus
 }
@@ -1360,26 +1372,26 @@ struct spy_type_info {
 
 // The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
 // Threads: any. Cost: a few ms for the first call, nothing later.
-const spy_decl *spy_reflect_module(spy_module *module);
+SPY_API const spy_decl *spy_reflect_module(spy_module *module);
 
 // The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
 // several that share it (spy_next_overload has the others). NULL if there is none; the error lists the nearest names.
 // Threads and cost: as spy_reflect_module.
-const spy_decl *spy_find_decl(spy_module *module, const char *path);
+SPY_API const spy_decl *spy_find_decl(spy_module *module, const char *path);
 
 // The next declaration of the same name and kind beside this one; NULL: none, or decl is NULL. Threads: any.
-const spy_decl *spy_next_overload(const spy_decl *decl);
+SPY_API const spy_decl *spy_next_overload(const spy_decl *decl);
 
 // The first attribute of that name; NULL: none, or decl is NULL. No error is raised. Threads: any.
-const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
+SPY_API const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
 // is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
-const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
+SPY_API const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
 // them is unknown or the second is no interface. Threads: any.
-bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
+SPY_API bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus
 }
@@ -1414,42 +1426,43 @@ typedef struct spy_tensor_desc {
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: any.
 // Cost: no driver call when the pool has a block of that size; a copy of data.
-spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
+SPY_API spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
 // One more holder of the tensor, which then needs one more release. Threads: any.
-void spy_retain_tensor(spy_tensor *tensor);
-// Before the device is released, as all uses of its objects. Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
-void spy_release_tensor(spy_tensor *tensor);
+SPY_API void spy_retain_tensor(spy_tensor *tensor);
+// Before the device is released, as all uses of its objects. Threads: any, at any time; calls in flight keep the memory until
+// they are done. NULL is ignored.
+SPY_API void spy_release_tensor(spy_tensor *tensor);
 
 // Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
 // size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: any.
-spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
 // Copy `data` into all elements; `data` may change after the return. Threads: any.
-spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
 // The same for elements first .. first + count in row-major order, whatever the strides. Threads: any.
-spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
-spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
 // Set every scalar of every element to `value`, converted to its type. Threads: any.
-spy_status spy_tensor_fill(spy_tensor *tensor, double value);
+SPY_API spy_status spy_tensor_fill(spy_tensor *tensor, double value);
 // Set every element to one value in C's layout: size_bytes is one element's size. Threads: any.
-spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
+SPY_API spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
 // Copy the elements of `from` to those of `to`, which has the same shape; strides may be any. The types are the same, or
 // scalars, vectors, matrices or arrays of the same sizes: then each scalar is converted as host data is, and one that does
 // not fit is SPY_ERROR_OUT_OF_RANGE and nothing is written. The two may overlap: `from` is read first. Elements of
 // `to` must not lie at one place. Threads: any.
 // Cost: of one type and in runs of 4 KiB and more, or of few: the device copies and nothing is waited for. Else the
 // elements go through host memory; a Slang function (float copy(float x) { return x; }) is then faster.
-spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
+SPY_API spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
 
 // Describe a tensor's contents as numpy prints arrays: a line with type and shape, then nested brackets, columns aligned,
 // floats with up to 8 decimals; above 1,000 scalars the first and last 3 of each dimension, which alone are downloaded.
 // Vectors, matrices and arrays print as further dimensions, structs as {field: value}. Works like snprintf: writes at
 // most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: any.
-size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
+SPY_API size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
 
 // The GPU's address of the first element, for pointers in structs and for the backend's own API. Valid as long as
 // something holds the memory. What kernels do through it is not seen: order such calls by spy_wait(). 0 and
 // SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: any.
-uint64_t spy_tensor_address(spy_tensor *tensor);
+SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 
 typedef struct spy_tensor_info {
     spy_shape shape;
@@ -1464,7 +1477,7 @@ typedef struct spy_tensor_info {
 } spy_tensor_info;
 
 // Threads: any. NULL: all zero.
-spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
+SPY_API spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
 
 // A view shares its tensor's memory and keeps it alive. All are released by the caller.
 typedef struct spy_view_desc {
@@ -1476,14 +1489,14 @@ typedef struct spy_view_desc {
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_view_desc;
 // Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
-spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
+SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
 // Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
-spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
+SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
 // step walks backwards, SPY_INDEX_NONE leaves start or stop out.
-spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
+SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
 // tensor[..., index, ...]: the dimension disappears.
-spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
+SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
 
@@ -1506,11 +1519,11 @@ typedef struct spy_indices {
     size_t count;
 } spy_indices;
 
-spy_index spy_index_at(int64_t index); // i: the dimension disappears
-spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
-spy_index spy_index_all(void);  // : a whole dimension
-spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
-spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
+SPY_API spy_index spy_index_at(int64_t index); // i: the dimension disappears
+SPY_API spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
+SPY_API spy_index spy_index_all(void);  // : a whole dimension
+SPY_API spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
+SPY_API spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
 // SPY_INDICES(spy_index_at(2), spy_index_rest()): indices for the call that they stand in. As SPY_ARGS they are good until the end of
 // the block in C and of the statement in C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
@@ -1539,20 +1552,20 @@ extern "C" {
 
 // numpy's basic indexing in one step: tensor[2, 1:8:3, ..., ::-1] is SPY_INDICES(spy_index_at(2), spy_index_range(1, 8, 3),
 // spy_index_rest(), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)). Dimensions that no item names stay whole.
-spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
+SPY_API spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
 // The elements in the same order under other sizes, as numpy.reshape; one size may be -1. Never copies: strides that do not
 // allow a view are an error that names the dimensions.
-spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
+SPY_API spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
 // The same bytes as another element type, as numpy.ndarray.view: "uint", "float3", or a struct of `module` (else NULL).
 // Types of one size on the device keep the shape; else the last dimension, which must be contiguous, is cut anew.
-spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy_module *module);
+SPY_API spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy_module *module);
 // Elements as scalars with further dimensions: float3 (100) is float (100, 3), float4x4 (N) is float (N, 4, 4), int[5]
 // is int (..., 5); a struct whose scalars are all of one type gets one dimension for them. Scalars stay as they are.
-spy_tensor *spy_create_flat_view(spy_tensor *tensor);
+SPY_API spy_tensor *spy_create_flat_view(spy_tensor *tensor);
 // The dimensions in another order, as numpy.transpose.
-spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
+SPY_API spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
 // Make `tensor` (a view) see other storage of the same shape, strides and type: what `other` sees.
-spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
+SPY_API spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
 
 #ifdef __cplusplus
 }
@@ -1585,35 +1598,35 @@ typedef struct spy_cursor {
 
 // Elements first .. first + count of a tensor in row-major order, copied to host memory; waits for the work that writes
 // the tensor. Reads and writes touch the copy alone. It is released by the caller, or with the device.
-spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count);
+SPY_API spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count);
 // The same over the program's own memory: values of a type in C's layout, as many as size_bytes holds. `data` must stay
 // there as long as the cursor is used. Nothing is copied; nothing is to be applied or released.
-spy_cursor spy_cursor_over(spy_module *module, const char *type, void *data, size_t size_bytes);
+SPY_API spy_cursor spy_cursor_over(spy_module *module, const char *type, void *data, size_t size_bytes);
 
 // A part by its path: "light.color", "items[3].x", "[2].mass", "transform[0][3]". Vectors have x, y, z, w (or r, g, b,
 // a) and [0] to [3], matrices [row] or [row][column]. A range of one element needs no "[0]" in front. An unknown
 // name is SPY_ERROR_NOT_FOUND with the nearest ones, an index beyond the end SPY_ERROR_OUT_OF_RANGE.
-spy_cursor spy_cursor_field(spy_cursor cursor, const char *path);
+SPY_API spy_cursor spy_cursor_field(spy_cursor cursor, const char *path);
 // Part `index` of a range, array, vector or matrix, from 0.
-spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
+SPY_API spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
 
 // All scalars of the place, in the order of declaration, from or to `count` values of one dtype (default: float32).
 // `count` must be their number. Values are converted as spy_arg_* are: one that does not fit (300 for uint8_t, 2.5 for
 // int) is SPY_ERROR_OUT_OF_RANGE, and nothing is changed.
-spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype);
-spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype);
+SPY_API spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype);
+SPY_API spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype);
 // The place as bytes in C's layout, e.g. a whole struct. size_bytes must be its size.
-spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
-spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
+SPY_API spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
+SPY_API spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
 
 // Copy the elements that were written since the creation or the last apply to the tensor, in the device's order of
 // work; all other elements stay untouched. An element is copied whole: its other fields become what they were when it was
 // read. Any cursor of the range will do. Cost: an upload for each run of such elements.
-spy_status spy_cursor_apply(spy_cursor cursor);
+SPY_API spy_status spy_cursor_apply(spy_cursor cursor);
 // Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
 // are invalid then. Nowhere and the program's own memory are ignored. Before the
 // device is released. Threads: any.
-void spy_release_cursor(spy_cursor cursor);
+SPY_API void spy_release_cursor(spy_cursor cursor);
 
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type at the place; of one element for a range
@@ -1624,7 +1637,7 @@ typedef struct spy_cursor_info {
 } spy_cursor_info;
 
 // What a cursor stands at. All zero when that is nowhere, without an error.
-spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
+SPY_API spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
 
 #ifdef __cplusplus
 }
@@ -1768,45 +1781,45 @@ extern "C" {
 #endif
 
 // Scalars. A number takes the parameter's type: one that does not fit (300 for uint8_t, 2.5 for int) is an error.
-spy_arg spy_arg_bool(const char *name, bool value);
-spy_arg spy_arg_i32(const char *name, int32_t value);
-spy_arg spy_arg_u32(const char *name, uint32_t value);
-spy_arg spy_arg_i64(const char *name, int64_t value);
-spy_arg spy_arg_u64(const char *name, uint64_t value);
-spy_arg spy_arg_f32(const char *name, float value);
-spy_arg spy_arg_f64(const char *name, double value);
+SPY_API spy_arg spy_arg_bool(const char *name, bool value);
+SPY_API spy_arg spy_arg_i32(const char *name, int32_t value);
+SPY_API spy_arg spy_arg_u32(const char *name, uint32_t value);
+SPY_API spy_arg spy_arg_i64(const char *name, int64_t value);
+SPY_API spy_arg spy_arg_u64(const char *name, uint64_t value);
+SPY_API spy_arg spy_arg_f32(const char *name, float value);
+SPY_API spy_arg spy_arg_f64(const char *name, double value);
 
 // Device arrays. Dimensions beyond those that the parameter's type takes are run over by the kernel.
-spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
+SPY_API spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
 
 // A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
 // over. It is read during the call. float64 data for a float parameter is converted.
-spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype);
+SPY_API spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype);
 // A short vector: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a float3 or float[3].
-spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count);
-spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count);
+SPY_API spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count);
+SPY_API spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count);
 
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
-spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
+SPY_API spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // A struct given field by field; each field is any argument, tensors and further structs included. All fields must
 // be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
-spy_arg spy_arg_struct(const char *name, spy_args fields);
+SPY_API spy_arg spy_arg_struct(const char *name, spy_args fields);
 
 // Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
 // "_result" the return value is dropped.
-spy_arg spy_out_bool(const char *name, bool *value);
-spy_arg spy_out_i32(const char *name, int32_t *value);
-spy_arg spy_out_u32(const char *name, uint32_t *value);
-spy_arg spy_out_i64(const char *name, int64_t *value);
-spy_arg spy_out_u64(const char *name, uint64_t *value);
-spy_arg spy_out_f32(const char *name, float *value);
-spy_arg spy_out_f64(const char *name, double *value);
+SPY_API spy_arg spy_out_bool(const char *name, bool *value);
+SPY_API spy_arg spy_out_i32(const char *name, int32_t *value);
+SPY_API spy_arg spy_out_u32(const char *name, uint32_t *value);
+SPY_API spy_arg spy_out_i64(const char *name, int64_t *value);
+SPY_API spy_arg spy_out_u64(const char *name, uint64_t *value);
+SPY_API spy_arg spy_out_f32(const char *name, float *value);
+SPY_API spy_arg spy_out_f64(const char *name, double *value);
 // A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
-spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
+SPY_API spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 // One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
-spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
+SPY_API spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
-spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
+SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
 #define SPY_RESULT_BYTES 256
 
@@ -1824,32 +1837,32 @@ typedef struct spy_result {
 
 // "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
 // the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
-spy_arg spy_out_result(const char *name, spy_result *result);
+SPY_API spy_arg spy_out_result(const char *name, spy_result *result);
 // An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
 // the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
-spy_arg spy_inout_result(const char *name, spy_result *result);
+SPY_API spy_arg spy_inout_result(const char *name, spy_result *result);
 
 // Values that go in and come back, for inout parameters. The call waits.
-spy_arg spy_inout_bool(const char *name, bool *value);
-spy_arg spy_inout_i32(const char *name, int32_t *value);
-spy_arg spy_inout_u32(const char *name, uint32_t *value);
-spy_arg spy_inout_i64(const char *name, int64_t *value);
-spy_arg spy_inout_u64(const char *name, uint64_t *value);
-spy_arg spy_inout_f32(const char *name, float *value);
-spy_arg spy_inout_f64(const char *name, double *value);
-spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
-spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
+SPY_API spy_arg spy_inout_bool(const char *name, bool *value);
+SPY_API spy_arg spy_inout_i32(const char *name, int32_t *value);
+SPY_API spy_arg spy_inout_u32(const char *name, uint32_t *value);
+SPY_API spy_arg spy_inout_i64(const char *name, int64_t *value);
+SPY_API spy_arg spy_inout_u64(const char *name, uint64_t *value);
+SPY_API spy_arg spy_inout_f32(const char *name, float *value);
+SPY_API spy_arg spy_inout_f64(const char *name, double *value);
+SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
+SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
-spy_arg spy_map(spy_arg arg, spy_dims dims);
+SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
 // `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
 // over as any array is: two of 3 floats for f(float, float) make 3 calls.
-spy_arg spy_map_value(spy_arg arg);
+SPY_API spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
-spy_arg spy_cast(spy_arg arg, const char *type);
+SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
@@ -1857,12 +1870,12 @@ typedef struct spy_packed spy_packed;
 
 // A copy of an argument with all that it points to (host data, fields, names; tensors are retained), to be given to many
 // calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
-spy_packed *spy_pack(spy_device *device, spy_arg arg);
-spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
+SPY_API spy_packed *spy_pack(spy_device *device, spy_arg arg);
+SPY_API spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
 // One more holder of the copy, which then needs one more release. Threads: any.
-void spy_retain_packed(spy_packed *packed);
+SPY_API void spy_retain_packed(spy_packed *packed);
 // Before the device is released. Threads: any. NULL is ignored.
-void spy_release_packed(spy_packed *packed);
+SPY_API void spy_release_packed(spy_packed *packed);
 
 // >>calling
 
@@ -1870,7 +1883,7 @@ void spy_release_packed(spy_packed *packed);
 // of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
 // Errors found before the launch leave every output as it was.
 // Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
-spy_status spy_call(spy_function *function, spy_args args);
+SPY_API spy_status spy_call(spy_function *function, spy_args args);
 
 // What a write_globals hook sets values in.
 typedef struct spy_globals spy_globals;
@@ -1905,12 +1918,12 @@ typedef struct spy_call_options {
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
 // append_to belong to the kind of call: other ones bind and compile again.
-spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
 // last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
 // may be called meanwhile. Threads: the hook's.
-spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
 
 // >>dispatching
 
@@ -1931,24 +1944,24 @@ typedef struct spy_uint3 {
 // For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
 // spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
 // thread_count must have one dimension.
-spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
 // `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
 // groups run, of plain functions too.
-spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
-                                 const spy_call_options *options);
+SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                         const spy_call_options *options);
 
 // As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
 // is SPY_ERROR_INVALID_ARGUMENT.
-spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
-                         uint64_t *gpu_time_ns);
+SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                 uint64_t *gpu_time_ns);
 
 // What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
 // variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
 // without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
-size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                        size_t capacity);
+SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                                size_t capacity);
 
 // >>prepared calls
 
@@ -1964,20 +1977,20 @@ typedef struct spy_prepare_desc {
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
 // not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
-spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
+SPY_API spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
 // SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
 // first time or after a reload. Else: why it failed. Never waits.
-spy_status spy_prepared_ready(spy_prepared *prepared);
+SPY_API spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
 // ones are an error.
 // Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
 // runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
 // that need another variant of it, waits for the new one, which is made for these arguments.
-spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 // One more holder of the prepared call, which then needs one more release. Threads: any.
-void spy_retain_prepared(spy_prepared *prepared);
+SPY_API void spy_retain_prepared(spy_prepared *prepared);
 // Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
-void spy_release_prepared(spy_prepared *prepared);
+SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
 }
@@ -1996,11 +2009,11 @@ extern "C" {
 
 // Where in the call's shape the element is. A parameter of N components takes the last N dimensions; a number the last one.
 // Dimensions that the call does not have are 0. Gives the call no size of its own.
-spy_arg spy_arg_call_id(const char *name);
+SPY_API spy_arg spy_arg_call_id(const char *name);
 
 // The number of the element in the call, in .x or [0]; the other components are 0. What a thread's id is when each element
 // has a thread of its own: kernels that give a thread several elements count on.
-spy_arg spy_arg_thread_id(const char *name);
+SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
@@ -2011,10 +2024,10 @@ typedef struct spy_grid_desc {
 
 // Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
 // with .x below 640. `desc` must live until the call; its numbers must fit 32 bits.
-spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
+SPY_API spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
 
 // start, start + step, ... below stop (above, when step is negative): a dimension of the call, as numpy's arange. 32 bits.
-spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
+SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
 
 // Where a random sequence begins. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
@@ -2028,9 +2041,9 @@ typedef struct spy_random_desc {
 // Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.
 // Random unsigned numbers, independent from component to component and from element to element: Thomas Wang's 32-bit hash,
 // from thread_id ^ hash(seed) on. The same on every device and backend. Source: slang/slangpy_random.slang.
-spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
+SPY_API spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
 // Random floats, uniform in [low, high), from 24 bits of the same sequence; for float parameters of any width.
-spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
+SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
 
 #ifdef __cplusplus
 }
@@ -2052,19 +2065,19 @@ extern "C" {
 
 // The gradient tensor: the one that with_grad made, or grad_out, or grad_in. NULL when there is none, without an error.
 // Borrowed: lives as long as `tensor`. Threads: any.
-spy_tensor *spy_tensor_grad(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // The gradient that calls read: of their outputs going backward, of their inputs in forward mode. NULL: none. Borrowed.
-spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
 // The gradient that backward calls add to, and that forward mode writes. NULL: none. Borrowed.
-spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Set all gradients of a tensor to zero. Threads: any.
-spy_status spy_tensor_zero_grad(spy_tensor *tensor);
+SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
 // The same elements without gradients: a view, released by the caller. NULL on failure.
-spy_tensor *spy_create_detached(spy_tensor *tensor);
+SPY_API spy_tensor *spy_create_detached(spy_tensor *tensor);
 // The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
 // grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
 // `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
-spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
+SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
 
 // >>a value and its gradient, given one by one
 // pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter
@@ -2077,7 +2090,7 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 // struct that is given by its fields, and the T of a generic function comes from the value.
 // spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
-spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
+SPY_API spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 
 // >>calls
 
@@ -2090,11 +2103,11 @@ spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 // Errors found before the launch leave every gradient as it was. Threads: as spy_call().
 // Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast; sums of half and double,
 // and those of spy_call_options.deterministic, take a second dispatch when they are large.
-spy_status spy_call_backward(spy_function *function, spy_args args);
+SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 
 // Forward mode: takes the arguments of spy_call(), reads the gradients of the inputs (tangents), and writes the outputs and
 // their gradients: the derivative in that direction. An input without a gradient is a constant. Threads: as spy_call().
-spy_status spy_call_forward_diff(spy_function *function, spy_args args);
+SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 // With other options: spy_call_with() and spy_call_options.mode.
 
@@ -2141,9 +2154,9 @@ typedef struct spy_resolution {
 // uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
 // Threads: any. Cost: a few us when cached, else 0.01-1 ms.
-spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
+SPY_API spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
-void spy_release_resolution(spy_resolution *resolution);
+SPY_API void spy_release_resolution(spy_resolution *resolution);
 
 #ifdef __cplusplus
 }
@@ -2184,13 +2197,13 @@ extern "C" {
 
 // Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
 // SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
-spy_status spy_flush_print(spy_device *device);
+SPY_API spy_status spy_flush_print(spy_device *device);
 
 // Wait likewise, and write the messages that have not been delivered into `text`, each followed by a newline, with a NUL at the
 // end. Gives the bytes that they have without the NUL. When `capacity` is not more than that, or text is NULL, nothing is
 // written but an empty string, and the messages stay. 0 with an error on the device when they cannot be read.
 // Threads: any.
-size_t spy_read_print(spy_device *device, char *text, size_t capacity);
+SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }
@@ -2240,36 +2253,36 @@ typedef struct spy_list_desc {
 // GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
 // (spy_tensor_point_to) stays what it was in the list.
 // Threads: any, as for all functions below.
-spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
+SPY_API spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
 // One more holder of the list, which then needs one more release.
-void spy_retain_command_list(spy_command_list *list);
+SPY_API void spy_retain_command_list(spy_command_list *list);
 // Before the device is released, as all uses of its objects. Threads: any, at any time; submitted work goes on. NULL is ignored.
-void spy_release_command_list(spy_command_list *list);
+SPY_API void spy_release_command_list(spy_command_list *list);
 
 // >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
 
 // Record what spy_call() would do; with options: spy_call_with() and spy_call_options.append_to. Numbers and host arrays
 // are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host memory are
 // SPY_ERROR_UNSUPPORTED.
-spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
+SPY_API spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
 // Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
-spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
+SPY_API spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
 // Record spy_tensor_fill() of a contiguous tensor.
-spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
+SPY_API spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
 // Record spy_tensor_write() of a contiguous tensor; the list keeps the data, in device memory, as they are now.
-spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes);
+SPY_API spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes);
 // Record that all earlier work ends before later work begins. Tensors never need it: their order is kept anyway.
-spy_status spy_list_barrier(spy_command_list *list);
+SPY_API spy_status spy_list_barrier(spy_command_list *list);
 // Record names for debug tools (RenderDoc, Nsight): of the operations between push and pop, or of a point.
-spy_status spy_list_push_label(spy_command_list *list, const char *name);
-spy_status spy_list_pop_label(spy_command_list *list);
-spy_status spy_list_marker(spy_command_list *list, const char *name);
+SPY_API spy_status spy_list_push_label(spy_command_list *list, const char *name);
+SPY_API spy_status spy_list_pop_label(spy_command_list *list);
+SPY_API spy_status spy_list_marker(spy_command_list *list, const char *name);
 // Record a GPU time: when all operations before it are done, though those after it may have begun unless
 // spy_list_barrier() follows. At most 1,024 in a list; SPY_ERROR_UNSUPPORTED without SPY_FEATURE_TIMESTAMPS.
-spy_status spy_list_timestamp(spy_command_list *list);
+SPY_API spy_status spy_list_timestamp(spy_command_list *list);
 
 // End the recording. All labels must have been popped.
-spy_status spy_list_finish(spy_command_list *list);
+SPY_API spy_status spy_list_finish(spy_command_list *list);
 
 // >>submitting
 
@@ -2279,7 +2292,7 @@ spy_status spy_list_finish(spy_command_list *list);
 // Cost: below 0.5 us for a recorded call, nothing is allocated. On CUDA the second submission makes a CUDA graph of
 // the list, unless it holds an indirect dispatch; from then on a submission is one launch, and work that shares no
 // memory may run side by side.
-spy_status spy_list_submit(spy_command_list *list);
+SPY_API spy_status spy_list_submit(spy_command_list *list);
 
 // Change values of a recorded call, from the next submission on; submitted work keeps the old ones. `call`: its number
 // among the finished list's calls, from 0; before it was recorded, that was spy_list_info.call_count. `args`: the values
@@ -2288,11 +2301,11 @@ spy_status spy_list_submit(spy_command_list *list);
 // others of the same shape whose types the parameter takes. All or nothing. SPY_ERROR_NOT_FOUND: no such value;
 // SPY_ERROR_TYPE_MISMATCH: it is of another kind; SPY_ERROR_OUT_OF_RANGE: no such call, or a number that does not fit.
 // Cost: nothing is allocated unless a host array is converted.
-spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args);
+SPY_API spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args);
 
 // The times of the last submission, in the order of recording, in nanoseconds since an unknown moment that is the same for
 // all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
-spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
+SPY_API spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
 
 typedef struct spy_list_info {
     uint32_t op_count;        // recorded operations
@@ -2304,7 +2317,7 @@ typedef struct spy_list_info {
 } spy_list_info;
 
 // NULL or a released list: all zero, and an error for spy_take_error(NULL).
-spy_list_info spy_get_list_info(spy_command_list *list);
+SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 
 #ifdef __cplusplus
 }

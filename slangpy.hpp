@@ -4,6 +4,10 @@
 
 #include "slangpy.h"
 
+#if SPY_VERSION != 100
+#error "slangpy.hpp is of release 0.1.0 and slangpy.h of another one: copy both from the same release"
+#endif
+
 #ifndef SLANGPY_HPP
 #define SLANGPY_HPP
 

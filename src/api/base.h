@@ -13,6 +13,12 @@ extern "C" {
 // The library's version as one number: major * 10000 + minor * 100 + patch.
 #define SPY_VERSION 100
 
+// Stands before each public function. A program that puts the library into a DLL or a shared library of its own defines it
+// before it includes the headers (guide 2 says how); else it is empty.
+#ifndef SPY_API
+#define SPY_API
+#endif
+
 // >>status
 
 // Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
@@ -47,7 +53,7 @@ typedef enum spy_status {
 } spy_status;
 
 // The text of a status, e.g. "shapes do not fit". Threads: any.
-const char *spy_status_text(spy_status status);
+SPY_API const char *spy_status_text(spy_status status);
 
 // An error: its code and its whole text. `message` is "" when code is SPY_OK; it stays valid until the next
 // spy_take_error() on the same device (for a NULL device: by the same thread) or the device's release.
@@ -78,7 +84,7 @@ typedef struct spy_log {
 } spy_log;
 
 // A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
-void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
+SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
 // A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
@@ -144,14 +150,14 @@ typedef enum spy_dtype {
 } spy_dtype;
 
 // Host size of a scalar in bytes; 0 for an unknown dtype. Threads: any.
-size_t spy_dtype_size_bytes(spy_dtype dtype);
+SPY_API size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
-const char *spy_dtype_name(spy_dtype dtype);
+SPY_API const char *spy_dtype_name(spy_dtype dtype);
 
 // Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
 // SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
 // Threads: any.
-spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
 
 #define SPY_MAX_RANK 8
 

@@ -86,11 +86,11 @@ typedef struct spy_device_desc {
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
-spy_device *spy_create_device(const spy_device_desc *desc);
+SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
 // One more holder of the device, which then needs one more release: for parts of a program that share a device and end in any
 // order. Threads: any.
-void spy_retain_device(spy_device *device);
+SPY_API void spy_retain_device(spy_device *device);
 
 // The last release ends the device and everything that was made from it, in whatever order the program left that; it waits for
 // its work. NULL is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
@@ -99,36 +99,36 @@ void spy_retain_device(spy_device *device);
 // desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on
 // an engine's VkInstance or VkDevice, a CUDA context or stream that the program has given.
 // Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
-void spy_release_device(spy_device *device);
+SPY_API void spy_release_device(spy_device *device);
 
 // The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
 // released objects, failed device creations, SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of
 // a fork. Threads: any.
-spy_error spy_take_error(spy_device *device);
+SPY_API spy_error spy_take_error(spy_device *device);
 
 // A point in the device's order of work. 0: before everything.
 typedef uint64_t spy_submit_id;
 
 // Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: any.
-spy_submit_id spy_flush(spy_device *device);
+SPY_API spy_submit_id spy_flush(spy_device *device);
 // Submit and wait for all work. Threads: any.
-spy_status spy_wait(spy_device *device);
+SPY_API spy_status spy_wait(spy_device *device);
 // Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
-spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
+SPY_API spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
 // Whether the work up to `id` has finished. Never waits.
-bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
+SPY_API bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: any.
-spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
-                                  void *user_data);
+SPY_API spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
+                                          void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
-spy_status spy_trim(spy_device *device);
+SPY_API spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
 // Errors: SPY_ERROR_IO when it does not exist.
 // Threads: any.
-spy_status spy_set_dump_directory(spy_device *device, const char *directory);
+SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: what kernels may use on the device.
 typedef enum spy_feature {
@@ -161,11 +161,11 @@ typedef struct spy_device_info {
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
-spy_device_info spy_get_device_info(const spy_device *device);
+SPY_API spy_device_info spy_get_device_info(const spy_device *device);
 
 // List the adapters of a backend: fills at most `capacity` entries of `infos` (may be NULL) and returns how many
 // there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
-size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
+SPY_API size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
 
 // Counts since the device was made, for tests and tuning. Threads: any.
 typedef struct spy_device_stats {
@@ -186,7 +186,7 @@ typedef struct spy_device_stats {
     uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
 } spy_device_stats;
 
-spy_device_stats spy_get_device_stats(spy_device *device);
+SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
 // (CLOCK_MONOTONIC, QueryPerformanceCounter).
@@ -197,7 +197,7 @@ typedef struct spy_calibration {
 
 // Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
 // without SPY_FEATURE_TIMESTAMPS. Threads: any.
-spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
+SPY_API spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
 }

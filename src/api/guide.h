@@ -61,6 +61,12 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// To export the functions from a DLL or shared library of yours, define SPY_API before the headers: in the
+// file with the implementation as __declspec(dllexport), in the files that use the DLL as __declspec(dllimport);
+// with gcc and clang as __attribute__((visibility("default"))), and compile with -fvisibility=hidden. It then
+// exports the public functions and nothing else of the library. Headers of different releases do not compile
+// together.
+//
 // C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is

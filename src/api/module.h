@@ -86,20 +86,20 @@ typedef struct spy_module_desc {
 // A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
 // Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
-spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
+SPY_API spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
 // One more holder of the module, which then needs one more release. Threads: any.
-void spy_retain_module(spy_module *module);
+SPY_API void spy_retain_module(spy_module *module);
 // Before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
 // at any time. NULL is ignored.
-void spy_release_module(spy_module *module);
+SPY_API void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
 // SPY_ERROR_IO: `path` cannot be written. Threads: any.
-spy_status spy_save_module(spy_module *module, const char *path);
+SPY_API spy_status spy_save_module(spy_module *module, const char *path);
 // The same into memory. Works like snprintf, as spy_explain_call() does: writes at most `capacity_bytes` bytes to `data`, which
 // may be NULL when that is 0, and returns how many there are; 0 on error. Threads: any.
-size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
+SPY_API size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
 
 // >>reload
 
@@ -115,7 +115,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
 // still know the old layout: a call says so.
 // Returns when everything is compiled, prepared calls too; other threads use the device meanwhile. Does not wait for the
 // GPU. Threads: any. Cost: as loading.
-spy_status spy_reload_module(spy_module *module, const char *source);
+SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
 typedef struct spy_reload_info {
     uint32_t reloaded;  // modules that have new code
@@ -129,22 +129,22 @@ typedef struct spy_reload_info {
 // spy_poll_reload() finds it done, puts it in place and counts it in `info` (may be NULL). Neither compiles nor waits.
 // SPY_OK: nothing has failed since the last poll. Else as spy_reload_module(), for the first that failed.
 // Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
-spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // The same, waiting: when it looks, it returns after all that has changed is reloaded, prepared calls too.
 // Threads: any; others use the device meanwhile. Cost: without a look 0.1 us, without a change 2 us a file, else as loading.
-spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
 // the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
-spy_function *spy_find_function(spy_module *module, const char *name);
-const char *spy_function_name(const spy_function *function);
-spy_module *spy_function_module(const spy_function *function);
+SPY_API spy_function *spy_find_function(spy_module *module, const char *name);
+SPY_API const char *spy_function_name(const spy_function *function);
+SPY_API spy_module *spy_function_module(const spy_function *function);
 
 // Whether the module can see a type of that name ("Particle", "float3", "Foo<3>"). No error is raised.
-bool spy_has_type(spy_module *module, const char *name);
+SPY_API bool spy_has_type(spy_module *module, const char *name);
 // Bytes of one element of that type in C's layout, which host data is given in; 0 and an error if unknown.
-size_t spy_type_size_bytes(spy_module *module, const char *name);
+SPY_API size_t spy_type_size_bytes(spy_module *module, const char *name);
 
 #ifdef __cplusplus
 }

@@ -35,13 +35,13 @@ extern "C" {
 
 // Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
 // SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
-spy_status spy_flush_print(spy_device *device);
+SPY_API spy_status spy_flush_print(spy_device *device);
 
 // Wait likewise, and write the messages that have not been delivered into `text`, each followed by a newline, with a NUL at the
 // end. Gives the bytes that they have without the NUL. When `capacity` is not more than that, or text is NULL, nothing is
 // written but an empty string, and the messages stay. 0 with an error on the device when they cannot be read.
 // Threads: any.
-size_t spy_read_print(spy_device *device, char *text, size_t capacity);
+SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -168,26 +168,26 @@ struct spy_type_info {
 
 // The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
 // Threads: any. Cost: a few ms for the first call, nothing later.
-const spy_decl *spy_reflect_module(spy_module *module);
+SPY_API const spy_decl *spy_reflect_module(spy_module *module);
 
 // The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
 // several that share it (spy_next_overload has the others). NULL if there is none; the error lists the nearest names.
 // Threads and cost: as spy_reflect_module.
-const spy_decl *spy_find_decl(spy_module *module, const char *path);
+SPY_API const spy_decl *spy_find_decl(spy_module *module, const char *path);
 
 // The next declaration of the same name and kind beside this one; NULL: none, or decl is NULL. Threads: any.
-const spy_decl *spy_next_overload(const spy_decl *decl);
+SPY_API const spy_decl *spy_next_overload(const spy_decl *decl);
 
 // The first attribute of that name; NULL: none, or decl is NULL. No error is raised. Threads: any.
-const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
+SPY_API const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
 // is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
-const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
+SPY_API const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
 // them is unknown or the second is no interface. Threads: any.
-bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
+SPY_API bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus
 }

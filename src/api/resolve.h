@@ -39,9 +39,9 @@ typedef struct spy_resolution {
 // uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
 // Threads: any. Cost: a few us when cached, else 0.01-1 ms.
-spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
+SPY_API spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
-void spy_release_resolution(spy_resolution *resolution);
+SPY_API void spy_release_resolution(spy_resolution *resolution);
 
 #ifdef __cplusplus
 }
