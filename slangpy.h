@@ -699,6 +699,7 @@ extern "C" {
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
     X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
+// What a function returns: SPY_OK, or why it failed. The list above has each with its text.
 typedef enum spy_status {
 #define SPYI_STATUS_ENUM(name, value, text) name = value,
     SPY_STATUS_LIST(SPYI_STATUS_ENUM)
@@ -718,6 +719,7 @@ typedef struct spy_error {
 
 // >>log
 
+// How severe a message is, and from which severity on a device's log is told.
 typedef enum spy_log_level {
     SPY_LOG_LEVEL_DEFAULT = 0, // as SPY_LOG_LEVEL_WARNING when used as a threshold
     SPY_LOG_LEVEL_ERROR,
@@ -731,6 +733,7 @@ typedef enum spy_log_level {
 // library that compile (spy_prepare, spy_poll_reload); it must not use the device (SPY_ERROR_BUSY).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
+// Who is told of messages.
 typedef struct spy_log {
     spy_log_func func;   // NULL: silent
     void *user_data;     // handed to func
@@ -743,6 +746,7 @@ SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user
 // A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
+// Who is told of slow steps.
 typedef struct spy_progress {
     spy_progress_func func; // NULL: none
     void *user_data;
@@ -754,6 +758,7 @@ typedef struct spy_progress {
 // is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
+// Who is told of waits.
 typedef struct spy_blocking {
     spy_blocking_func func; // NULL: none
     void *user_data;
@@ -767,6 +772,7 @@ typedef struct spy_blocking {
 // a button. `func` must not call the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
 
+// Who is asked whether to leave a wait.
 typedef struct spy_interrupt {
     spy_interrupt_func func; // NULL: none
     void *user_data;
@@ -813,6 +819,7 @@ SPY_API const char *spy_dtype_name(spy_dtype dtype);
 // Threads: any.
 SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
 
+// Dimensions that a tensor, a host array or a call has at most.
 #define SPY_MAX_RANK 8
 
 // A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for
@@ -863,6 +870,7 @@ typedef struct spy_device spy_device;
 struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
+// What a GPU is; in a desc, which ones will do.
 typedef enum spy_adapter_type {
     SPY_ADAPTER_TYPE_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
     SPY_ADAPTER_TYPE_DISCRETE,
@@ -900,6 +908,7 @@ typedef struct spy_reload_hook {
     void *user_data;
 } spy_reload_hook;
 
+// How to make a device. All but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: which API drives the GPU
     const void *backend_desc; // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
@@ -995,6 +1004,7 @@ typedef enum spy_feature {
     SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function takes whole
 } spy_feature;
 
+// What a device or an adapter is.
 typedef struct spy_device_info {
     const char *backend;             // "vulkan", "null"
     char name[256];                  // the adapter's name
@@ -1037,6 +1047,7 @@ typedef struct spy_device_stats {
     uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
 } spy_device_stats;
 
+// What the device has counted so far. NULL device: all zero. Threads: any.
 SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
@@ -1065,6 +1076,7 @@ extern "C" {
 typedef struct spy_module spy_module;
 typedef struct spy_function spy_function;
 
+// A preprocessor macro.
 typedef struct spy_define {
     const char *name;
     const char *value; // NULL: "1"
@@ -1092,6 +1104,7 @@ typedef enum spy_debug_info {
     SPY_DEBUG_INFO_FULL   // variables and the sources too
 } spy_debug_info;
 
+// How exactly floating-point code is kept.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
     SPY_FLOAT_MODE_PRECISE,     // it may not. To drivers Slang before 2026.14 cannot say so: SPY_ERROR_UNSUPPORTED
@@ -1110,6 +1123,7 @@ typedef struct spy_compile_options {
     bool experimental_features; // of the language
 } spy_compile_options;
 
+// Where a module comes from and how it is compiled. One of path, source and precompiled is needed.
 typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
                                        // When it is relative and not there, the include paths are searched for it
@@ -1171,6 +1185,7 @@ SPY_API size_t spy_serialize_module(spy_module *module, void *data, size_t capac
 // GPU. Threads: any. Cost: as loading.
 SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
+// What a look for changed files has found.
 typedef struct spy_reload_info {
     uint32_t reloaded;  // modules that have new code
     uint32_t failed;    // reloads that failed; those modules keep their code, and are tried again after the next change
@@ -1219,6 +1234,7 @@ extern "C" {
 typedef struct spy_decl spy_decl;
 typedef struct spy_type_info spy_type_info;
 
+// What a declaration is.
 typedef enum spy_decl_kind {
     SPY_DECL_KIND_OTHER = 0, // something that Slang's reflection does not name, such as a class
     SPY_DECL_KIND_MODULE,    // the root
@@ -1265,6 +1281,7 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
 } spy_decl_flag;
 
+// Which member of a spy_constant counts.
 typedef enum spy_constant_kind {
     SPY_CONSTANT_KIND_NONE = 0, // there is none, or Slang does not tell it
     SPY_CONSTANT_KIND_INT,
@@ -1335,6 +1352,7 @@ struct spy_decl {
     const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
+// What a type is.
 typedef enum spy_type_kind {
     SPY_TYPE_KIND_OTHER = 0,       // none of these, or it depends on a generic parameter
     SPY_TYPE_KIND_VOID,
@@ -1407,6 +1425,7 @@ extern "C" {
 
 typedef struct spy_tensor spy_tensor;
 
+// What a tensor is and what it holds. All zero: one float, undefined.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // default: rank 0, one element; sizes may be 0
     spy_dtype dtype;          // scalar elements; default float32
@@ -1464,6 +1483,7 @@ SPY_API size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity)
 // SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: any.
 SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 
+// What a tensor is.
 typedef struct spy_tensor_info {
     spy_shape shape;
     spy_shape strides;        // in elements; 0 for broadcast dimensions
@@ -1500,6 +1520,7 @@ SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t 
 
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
 
+// What an item of an index list takes.
 typedef enum spy_index_kind {
     SPY_INDEX_KIND_DEFAULT = 0, // as AT: an item that is all zero is index 0
     SPY_INDEX_KIND_AT,          // start: the index
@@ -1514,6 +1535,7 @@ typedef struct spy_index {
     int64_t start, stop, step;
 } spy_index;
 
+// A list of items, from the first dimension on; see SPY_INDICES.
 typedef struct spy_indices {
     const spy_index *items;
     size_t count;
@@ -1628,6 +1650,7 @@ SPY_API spy_status spy_cursor_apply(spy_cursor cursor);
 // device is released. Threads: any.
 SPY_API void spy_release_cursor(spy_cursor cursor);
 
+// What a cursor stands at.
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type at the place; of one element for a range
     spy_dtype dtype;         // when all scalars have the same; else SPY_DTYPE_DEFAULT
@@ -1821,6 +1844,7 @@ SPY_API spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
+// Bytes of a value that spy_result holds at most.
 #define SPY_RESULT_BYTES 256
 
 // A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
@@ -1927,6 +1951,7 @@ SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_ar
 
 // >>dispatching
 
+// Sizes or numbers in three dimensions.
 typedef struct spy_uint3 {
     uint32_t x, y, z;
 } spy_uint3;
@@ -1967,6 +1992,7 @@ SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy
 
 typedef struct spy_prepared spy_prepared;
 
+// How a call is prepared.
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
@@ -2015,6 +2041,7 @@ SPY_API spy_arg spy_arg_call_id(const char *name);
 // has a thread of its own: kernels that give a thread several elements count on.
 SPY_API spy_arg spy_arg_thread_id(const char *name);
 
+// Sizes and places of a grid's coordinates.
 typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: none
@@ -2219,6 +2246,7 @@ extern "C" {
 
 typedef struct spy_command_list spy_command_list;
 
+// What was recorded.
 typedef enum spy_list_op_kind {
     SPY_LIST_OP_KIND_NONE = 0,
     SPY_LIST_OP_KIND_CALL,
@@ -2239,6 +2267,7 @@ typedef struct spy_list_op {
     const char *name; // function, label or marker; "" for others. Valid during the callback
 } spy_list_op;
 
+// How a list is begun. All may stay zero.
 typedef struct spy_list_desc {
     const char *label; // name in debug tools, round each submission, and in messages
     // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
@@ -2307,6 +2336,7 @@ SPY_API spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args 
 // all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
 SPY_API spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
 
+// What a list holds.
 typedef struct spy_list_info {
     uint32_t op_count;        // recorded operations
     uint32_t call_count;      // recorded calls; one may be several operations, or none if it has no elements

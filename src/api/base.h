@@ -45,6 +45,7 @@ extern "C" {
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
     X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
+// What a function returns: SPY_OK, or why it failed. The list above has each with its text.
 typedef enum spy_status {
 #define SPYI_STATUS_ENUM(name, value, text) name = value,
     SPY_STATUS_LIST(SPYI_STATUS_ENUM)
@@ -64,6 +65,7 @@ typedef struct spy_error {
 
 // >>log
 
+// How severe a message is, and from which severity on a device's log is told.
 typedef enum spy_log_level {
     SPY_LOG_LEVEL_DEFAULT = 0, // as SPY_LOG_LEVEL_WARNING when used as a threshold
     SPY_LOG_LEVEL_ERROR,
@@ -77,6 +79,7 @@ typedef enum spy_log_level {
 // library that compile (spy_prepare, spy_poll_reload); it must not use the device (SPY_ERROR_BUSY).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
+// Who is told of messages.
 typedef struct spy_log {
     spy_log_func func;   // NULL: silent
     void *user_data;     // handed to func
@@ -89,6 +92,7 @@ SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user
 // A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
+// Who is told of slow steps.
 typedef struct spy_progress {
     spy_progress_func func; // NULL: none
     void *user_data;
@@ -100,6 +104,7 @@ typedef struct spy_progress {
 // is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
+// Who is told of waits.
 typedef struct spy_blocking {
     spy_blocking_func func; // NULL: none
     void *user_data;
@@ -113,6 +118,7 @@ typedef struct spy_blocking {
 // a button. `func` must not call the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
 
+// Who is asked whether to leave a wait.
 typedef struct spy_interrupt {
     spy_interrupt_func func; // NULL: none
     void *user_data;
@@ -159,6 +165,7 @@ SPY_API const char *spy_dtype_name(spy_dtype dtype);
 // Threads: any.
 SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
 
+// Dimensions that a tensor, a host array or a call has at most.
 #define SPY_MAX_RANK 8
 
 // A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for

@@ -178,6 +178,7 @@ SPY_API spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
+// Bytes of a value that spy_result holds at most.
 #define SPY_RESULT_BYTES 256
 
 // A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
@@ -284,6 +285,7 @@ SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_ar
 
 // >>dispatching
 
+// Sizes or numbers in three dimensions.
 typedef struct spy_uint3 {
     uint32_t x, y, z;
 } spy_uint3;
@@ -324,6 +326,7 @@ SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy
 
 typedef struct spy_prepared spy_prepared;
 
+// How a call is prepared.
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:

@@ -57,6 +57,7 @@ SPY_API spy_status spy_cursor_apply(spy_cursor cursor);
 // device is released. Threads: any.
 SPY_API void spy_release_cursor(spy_cursor cursor);
 
+// What a cursor stands at.
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type at the place; of one element for a range
     spy_dtype dtype;         // when all scalars have the same; else SPY_DTYPE_DEFAULT

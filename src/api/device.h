@@ -12,6 +12,7 @@ typedef struct spy_device spy_device;
 struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
+// What a GPU is; in a desc, which ones will do.
 typedef enum spy_adapter_type {
     SPY_ADAPTER_TYPE_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
     SPY_ADAPTER_TYPE_DISCRETE,
@@ -49,6 +50,7 @@ typedef struct spy_reload_hook {
     void *user_data;
 } spy_reload_hook;
 
+// How to make a device. All but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: which API drives the GPU
     const void *backend_desc; // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
@@ -144,6 +146,7 @@ typedef enum spy_feature {
     SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function takes whole
 } spy_feature;
 
+// What a device or an adapter is.
 typedef struct spy_device_info {
     const char *backend;             // "vulkan", "null"
     char name[256];                  // the adapter's name
@@ -186,6 +189,7 @@ typedef struct spy_device_stats {
     uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
 } spy_device_stats;
 
+// What the device has counted so far. NULL device: all zero. Threads: any.
 SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one

@@ -19,6 +19,7 @@ SPY_API spy_arg spy_arg_call_id(const char *name);
 // has a thread of its own: kernels that give a thread several elements count on.
 SPY_API spy_arg spy_arg_thread_id(const char *name);
 
+// Sizes and places of a grid's coordinates.
 typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: none

@@ -10,6 +10,7 @@ extern "C" {
 
 typedef struct spy_command_list spy_command_list;
 
+// What was recorded.
 typedef enum spy_list_op_kind {
     SPY_LIST_OP_KIND_NONE = 0,
     SPY_LIST_OP_KIND_CALL,
@@ -30,6 +31,7 @@ typedef struct spy_list_op {
     const char *name; // function, label or marker; "" for others. Valid during the callback
 } spy_list_op;
 
+// How a list is begun. All may stay zero.
 typedef struct spy_list_desc {
     const char *label; // name in debug tools, round each submission, and in messages
     // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
@@ -98,6 +100,7 @@ SPY_API spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args 
 // all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
 SPY_API spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
 
+// What a list holds.
 typedef struct spy_list_info {
     uint32_t op_count;        // recorded operations
     uint32_t call_count;      // recorded calls; one may be several operations, or none if it has no elements

@@ -11,6 +11,7 @@ extern "C" {
 typedef struct spy_module spy_module;
 typedef struct spy_function spy_function;
 
+// A preprocessor macro.
 typedef struct spy_define {
     const char *name;
     const char *value; // NULL: "1"
@@ -38,6 +39,7 @@ typedef enum spy_debug_info {
     SPY_DEBUG_INFO_FULL   // variables and the sources too
 } spy_debug_info;
 
+// How exactly floating-point code is kept.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
     SPY_FLOAT_MODE_PRECISE,     // it may not. To drivers Slang before 2026.14 cannot say so: SPY_ERROR_UNSUPPORTED
@@ -56,6 +58,7 @@ typedef struct spy_compile_options {
     bool experimental_features; // of the language
 } spy_compile_options;
 
+// Where a module comes from and how it is compiled. One of path, source and precompiled is needed.
 typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
                                        // When it is relative and not there, the include paths are searched for it
@@ -117,6 +120,7 @@ SPY_API size_t spy_serialize_module(spy_module *module, void *data, size_t capac
 // GPU. Threads: any. Cost: as loading.
 SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
+// What a look for changed files has found.
 typedef struct spy_reload_info {
     uint32_t reloaded;  // modules that have new code
     uint32_t failed;    // reloads that failed; those modules keep their code, and are tried again after the next change

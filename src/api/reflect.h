@@ -15,6 +15,7 @@ extern "C" {
 typedef struct spy_decl spy_decl;
 typedef struct spy_type_info spy_type_info;
 
+// What a declaration is.
 typedef enum spy_decl_kind {
     SPY_DECL_KIND_OTHER = 0, // something that Slang's reflection does not name, such as a class
     SPY_DECL_KIND_MODULE,    // the root
@@ -61,6 +62,7 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
 } spy_decl_flag;
 
+// Which member of a spy_constant counts.
 typedef enum spy_constant_kind {
     SPY_CONSTANT_KIND_NONE = 0, // there is none, or Slang does not tell it
     SPY_CONSTANT_KIND_INT,
@@ -131,6 +133,7 @@ struct spy_decl {
     const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
+// What a type is.
 typedef enum spy_type_kind {
     SPY_TYPE_KIND_OTHER = 0,       // none of these, or it depends on a generic parameter
     SPY_TYPE_KIND_VOID,

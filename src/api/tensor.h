@@ -10,6 +10,7 @@ extern "C" {
 
 typedef struct spy_tensor spy_tensor;
 
+// What a tensor is and what it holds. All zero: one float, undefined.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // default: rank 0, one element; sizes may be 0
     spy_dtype dtype;          // scalar elements; default float32
@@ -67,6 +68,7 @@ SPY_API size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity)
 // SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: any.
 SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 
+// What a tensor is.
 typedef struct spy_tensor_info {
     spy_shape shape;
     spy_shape strides;        // in elements; 0 for broadcast dimensions
@@ -103,6 +105,7 @@ SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t 
 
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
 
+// What an item of an index list takes.
 typedef enum spy_index_kind {
     SPY_INDEX_KIND_DEFAULT = 0, // as AT: an item that is all zero is index 0
     SPY_INDEX_KIND_AT,          // start: the index
@@ -117,6 +120,7 @@ typedef struct spy_index {
     int64_t start, stop, step;
 } spy_index;
 
+// A list of items, from the first dimension on; see SPY_INDICES.
 typedef struct spy_indices {
     const spy_index *items;
     size_t count;

@@ -14,6 +14,7 @@ extern "C" {
 // every current driver of a GPU have them.
 SPY_API const spy_backend *spy_vk_backend(void);
 
+// PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
@@ -49,8 +50,10 @@ typedef struct spy_vk_requirements {
     uint32_t optional_extension_count;
 } spy_vk_requirements;
 
+// What an engine's VkDevice needs. Threads: any.
 SPY_API spy_vk_requirements spy_vk_required_features(void);
 
+// Names that spy_vk_features holds at most.
 #define SPY_VK_MAX_FEATURES 64
 
 // The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
