@@ -75,8 +75,8 @@ static bool spyi_is_open_pair(spyi_attempt *a, const spyi_type *type) {
 // The number of the value that tells the type of an open parameter: of a value with its gradient the value.
 static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, const spyi_type *type) {
     const spyi_value *v = &values->items[index];
-    if (v->kind == SPY_ARG_PAIR) return index + 1;
-    if (v->kind != SPY_ARG_STRUCT || !spyi_type_is_pair(type)) return index;
+    if (v->kind == SPY_ARG_KIND_PAIR) return index + 1;
+    if (v->kind != SPY_ARG_KIND_STRUCT || !spyi_type_is_pair(type)) return index;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; i < v->child_count; i++, child = spyi_value_end(values->items, child)) {
         const char *name = values->items[child].name;
@@ -207,7 +207,7 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
 static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
+    bool known = v->cast != NULL || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else

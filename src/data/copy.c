@@ -97,12 +97,13 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
         size_t size = spyi_scalar_size(type->scalar);
         for (uint32_t i = 0; i < type->rows * type->columns; i++)
-            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_DTYPE_FLOAT64, 1))
+                return false;
         return true;
     }
     case SPYI_TYPE_ARRAY:

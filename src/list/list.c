@@ -113,7 +113,7 @@ static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
         shape.rank = 1;
         shape.dims[0] = list->time_count;
         list->times =
-            spyi_tensor_make(device, device->scalars[SPY_UINT64], &shape, "timestamps", error, &status);
+            spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &shape, "timestamps", error, &status);
         if (!list->times) return status;
     }
     list->finished = true;

@@ -251,7 +251,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
                   function, module->name);
     } else {
         size = bytes.size;
-        if (size <= capacity_bytes) memcpy(data, bytes.data, size);
+        if (capacity_bytes) memcpy(data, bytes.data, size < capacity_bytes ? size : capacity_bytes);
     }
     spyi_text_free(&bytes);
     spyi_leave(device);

@@ -100,7 +100,7 @@ static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_coun
     spyi_recipe_u8(r, &leaf->whole_grads);
     spyi_recipe_bool(r, &leaf->paired);
     leaf->mode =
-        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &leaf->param_in);
     spyi_recipe_bool(r, &leaf->param_out);
     spyi_recipe_type(r, &leaf->differential);
@@ -172,7 +172,7 @@ static void spyi_recipe_options(spyi_recipe *r, spyi_options *o) {
     spyi_recipe_u32(r, &o->group.rank);
     spyi_recipe_dims(r, o->group.dims);
     spyi_recipe_u32(r, &o->count_rank);
-    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &o->deterministic);
     (void)spyi_recipe_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
                              "a rank is above SPY_MAX_RANK");
@@ -199,7 +199,7 @@ SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_cou
     spyi_recipe_bool(r, &b->guarded);
     spyi_recipe_bool(r, &b->shader);
     spyi_recipe_bool(r, &b->call_info);
-    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &b->grads_inside[0]);
     spyi_recipe_bool(r, &b->grads_inside[1]);
     spyi_recipe_bool(r, &b->names_diff);

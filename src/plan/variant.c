@@ -37,7 +37,8 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
                                code->size - text - rules->is_text);
     }
     if (!good)
-        spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
+        spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING, "cannot write the kernel to '%s'",
+                  spyi_text_str(&path));
     spyi_text_free(&path);
     free(directory);
 }
