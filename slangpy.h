@@ -83,6 +83,13 @@
 // before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
+// Names follow rules: the values of an enum begin with the enum's name (spy_dtype: SPY_DTYPE_FLOAT32; SPY_OK and
+// SPY_ERROR_* of spy_status are the one exception), and 0 is the default. Memory is given as a pointer, then how
+// much, then of which type: spy_tensor_read(t, data, size), spy_arg_array("a", data, shape, dtype). Functions that
+// write into the caller's memory work like snprintf. Members of structs that begin with '_' are private. Every
+// object that has a spy_release_* has a spy_retain_*, but cursors, which are values, and resolutions, which are
+// plain memory. tools/api_json writes all declarations as JSON, for bindings to other languages.
+//
 // SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
 // spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
 // stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
@@ -1513,9 +1520,9 @@ SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *des
 // Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
 SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
-// step walks backwards, SPY_INDEX_NONE leaves start or stop out.
+// step walks backwards, SPY_INDEX_NONE leaves start or stop out. Short for spy_create_indexed() with spy_index_range() there.
 SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
-// tensor[..., index, ...]: the dimension disappears.
+// tensor[..., index, ...]: the dimension disappears. Short for spy_create_indexed() with spy_index_at() there.
 SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
@@ -1915,8 +1922,8 @@ typedef struct spy_globals spy_globals;
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
     SPY_CALL_MODE_DEFAULT = 0,  // the function
-    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_BACKWARD,     // spy_call_backward() is short for it
+    SPY_CALL_MODE_FORWARD_DIFF  // spy_call_forward_diff() is short for it
 } spy_call_mode;
 
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
@@ -2130,13 +2137,13 @@ SPY_API spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 // Errors found before the launch leave every gradient as it was. Threads: as spy_call().
 // Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast; sums of half and double,
 // and those of spy_call_options.deterministic, take a second dispatch when they are large.
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_BACKWARD, which takes further options.
 SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 
 // Forward mode: takes the arguments of spy_call(), reads the gradients of the inputs (tangents), and writes the outputs and
 // their gradients: the derivative in that direction. An input without a gradient is a constant. Threads: as spy_call().
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
 SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
-
-// With other options: spy_call_with() and spy_call_options.mode.
 
 #ifdef __cplusplus
 }
@@ -2290,9 +2297,9 @@ SPY_API void spy_release_command_list(spy_command_list *list);
 
 // >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
 
-// Record what spy_call() would do; with options: spy_call_with() and spy_call_options.append_to. Numbers and host arrays
-// are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host memory are
-// SPY_ERROR_UNSUPPORTED.
+// Record what spy_call() would do. Short for spy_call_with() with options.append_to = list, which takes further options.
+// Numbers and host arrays are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host
+// memory are SPY_ERROR_UNSUPPORTED.
 SPY_API spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
 // Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
 SPY_API spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
