@@ -249,8 +249,8 @@ typedef struct spy_globals spy_globals;
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
     SPY_CALL_MODE_DEFAULT = 0,  // the function
-    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_BACKWARD,     // spy_call_backward() is short for it
+    SPY_CALL_MODE_FORWARD_DIFF  // spy_call_forward_diff() is short for it
 } spy_call_mode;
 
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.

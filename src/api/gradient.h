@@ -54,13 +54,13 @@ SPY_API spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 // Errors found before the launch leave every gradient as it was. Threads: as spy_call().
 // Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast; sums of half and double,
 // and those of spy_call_options.deterministic, take a second dispatch when they are large.
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_BACKWARD, which takes further options.
 SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 
 // Forward mode: takes the arguments of spy_call(), reads the gradients of the inputs (tangents), and writes the outputs and
 // their gradients: the derivative in that direction. An input without a gradient is a constant. Threads: as spy_call().
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
 SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
-
-// With other options: spy_call_with() and spy_call_options.mode.
 
 #ifdef __cplusplus
 }

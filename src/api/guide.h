@@ -74,6 +74,13 @@
 // before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
+// Names follow rules: the values of an enum begin with the enum's name (spy_dtype: SPY_DTYPE_FLOAT32; SPY_OK and
+// SPY_ERROR_* of spy_status are the one exception), and 0 is the default. Memory is given as a pointer, then how
+// much, then of which type: spy_tensor_read(t, data, size), spy_arg_array("a", data, shape, dtype). Functions that
+// write into the caller's memory work like snprintf. Members of structs that begin with '_' are private. Every
+// object that has a spy_release_* has a spy_retain_*, but cursors, which are values, and resolutions, which are
+// plain memory. tools/api_json writes all declarations as JSON, for bindings to other languages.
+//
 // SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
 // spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
 // stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy

@@ -54,9 +54,9 @@ SPY_API void spy_release_command_list(spy_command_list *list);
 
 // >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
 
-// Record what spy_call() would do; with options: spy_call_with() and spy_call_options.append_to. Numbers and host arrays
-// are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host memory are
-// SPY_ERROR_UNSUPPORTED.
+// Record what spy_call() would do. Short for spy_call_with() with options.append_to = list, which takes further options.
+// Numbers and host arrays are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host
+// memory are SPY_ERROR_UNSUPPORTED.
 SPY_API spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
 // Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
 SPY_API spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);

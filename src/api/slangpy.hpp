@@ -15,8 +15,7 @@
 //     std::vector<float> values = y.to_vector<float>();
 //     if (spy::error e = dev.take_error()) std::fprintf(stderr, "%s\n", e.message.c_str());
 //
-// Handles. device, module, function, tensor and command_list may be copied: a copy shares the object. prepared, packed, cursor
-// and resolution can only be moved. An empty handle is false, and every function may be called on it: it fails by an error. The
+// Handles. All may be copied, and a copy shares the object, but cursor and resolution, which can only be moved. An empty handle is false, and every function may be called on it: it fails by an error. The
 // GPU device is released with the last handle of any kind that came from it, so that handles may be destroyed in any order.
 //
 // Errors. As in C nothing is thrown: functions return spy_status or an empty handle, and the device keeps the first error until
@@ -376,9 +375,9 @@ class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_
     }
 };
 
-class packed : public detail::handle<spy_packed, spy_release_packed> {
+class packed : public detail::shared_handle<spy_packed, spy_release_packed, spy_retain_packed> {
   public:
-    using handle::handle;
+    using shared_handle::shared_handle;
 };
 
 class resolution : public detail::handle<spy_resolution, spy_release_resolution> {
@@ -629,9 +628,9 @@ template <class Use, class... A> auto with_args(const owner &device, Use &&use, 
 
 // >>calls
 
-class prepared : public detail::handle<spy_prepared, spy_release_prepared> {
+class prepared : public detail::shared_handle<spy_prepared, spy_release_prepared, spy_retain_prepared> {
   public:
-    using handle::handle;
+    using shared_handle::shared_handle;
     template <class... A> spy_status operator()(const A &...arguments) const {
         return detail::with_args(
             device_, [this](spy_args a) { return spy_call_prepared(raw_, a); }, arguments...);

@@ -98,9 +98,9 @@ SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *des
 // Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
 SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
-// step walks backwards, SPY_INDEX_NONE leaves start or stop out.
+// step walks backwards, SPY_INDEX_NONE leaves start or stop out. Short for spy_create_indexed() with spy_index_range() there.
 SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
-// tensor[..., index, ...]: the dimension disappears.
+// tensor[..., index, ...]: the dimension disappears. Short for spy_create_indexed() with spy_index_at() there.
 SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out

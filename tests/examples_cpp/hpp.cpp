@@ -166,7 +166,9 @@ static void objects(spy::device dev, const spy::module &mod) {
         CHECK(round < 10 || allocations == before);
     }
     spy::packed ball_packed = dev.pack(spy::fields(spy::arg("radius", 3.0f), spy::arg("number", 2)));
-    CHECK(mod["area"].get<float>(spy::arg("b", ball_packed)) == 18);
+    spy::packed same_ball = ball_packed;
+    ball_packed.reset();
+    CHECK(mod["area"].get<float>(spy::arg("b", same_ball)) == 18);
     spy::resolution r = saxpy.resolve(2, x, 1);
     CHECK(r && r->shape.rank == 1 && r->shape.dims[0] == 4);
     CHECK(saxpy.explain(2, x, 1).find("saxpy") != std::string::npos);
