@@ -83,6 +83,13 @@
 // before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
 //
+// Names follow rules: the values of an enum begin with the enum's name (spy_dtype: SPY_DTYPE_FLOAT32; SPY_OK and
+// SPY_ERROR_* of spy_status are the one exception), and 0 is the default. Memory is given as a pointer, then how
+// much, then of which type: spy_tensor_read(t, data, size), spy_arg_array("a", data, shape, dtype). Functions that
+// write into the caller's memory work like snprintf. Members of structs that begin with '_' are private. Every
+// object that has a spy_release_* has a spy_retain_*, but cursors, which are values, and resolutions, which are
+// plain memory. tools/api_json writes all declarations as JSON, for bindings to other languages.
+//
 // SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
 // spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
 // stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is a copy
@@ -1513,9 +1520,9 @@ SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *des
 // Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
 SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
-// step walks backwards, SPY_INDEX_NONE leaves start or stop out.
+// step walks backwards, SPY_INDEX_NONE leaves start or stop out. Short for spy_create_indexed() with spy_index_range() there.
 SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
-// tensor[..., index, ...]: the dimension disappears.
+// tensor[..., index, ...]: the dimension disappears. Short for spy_create_indexed() with spy_index_at() there.
 SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
@@ -1915,8 +1922,8 @@ typedef struct spy_globals spy_globals;
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
     SPY_CALL_MODE_DEFAULT = 0,  // the function
-    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_BACKWARD,     // spy_call_backward() is short for it
+    SPY_CALL_MODE_FORWARD_DIFF  // spy_call_forward_diff() is short for it
 } spy_call_mode;
 
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
@@ -2130,13 +2137,13 @@ SPY_API spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 // Errors found before the launch leave every gradient as it was. Threads: as spy_call().
 // Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast; sums of half and double,
 // and those of spy_call_options.deterministic, take a second dispatch when they are large.
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_BACKWARD, which takes further options.
 SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 
 // Forward mode: takes the arguments of spy_call(), reads the gradients of the inputs (tangents), and writes the outputs and
 // their gradients: the derivative in that direction. An input without a gradient is a constant. Threads: as spy_call().
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
 SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
-
-// With other options: spy_call_with() and spy_call_options.mode.
 
 #ifdef __cplusplus
 }
@@ -2290,9 +2297,9 @@ SPY_API void spy_release_command_list(spy_command_list *list);
 
 // >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
 
-// Record what spy_call() would do; with options: spy_call_with() and spy_call_options.append_to. Numbers and host arrays
-// are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host memory are
-// SPY_ERROR_UNSUPPORTED.
+// Record what spy_call() would do. Short for spy_call_with() with options.append_to = list, which takes further options.
+// Numbers and host arrays are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host
+// memory are SPY_ERROR_UNSUPPORTED.
 SPY_API spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
 // Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
 SPY_API spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
@@ -4282,16 +4289,16 @@ SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
 // With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
 SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-SPYI_FN void spyi_thread_detach(spyi_thread *t);    // nobody will join it
-SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
+SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
+SPYI_FN uintptr_t spyi_thread_id(void);          // of the calling thread; never 0
 // A thread's number where other threads read it without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
 SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
-SPYI_FN void spyi_thread_pause(void);               // a moment, within a loop that waits for another thread
+SPYI_FN void spyi_thread_pause(void); // a moment, within a loop that waits for another thread
 // How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
 // the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
 SPYI_FN int32_t spyi_fork_count(void);
-SPYI_FN void spyi_fork_watch(void); // begins to count; may be called again
+SPYI_FN void spyi_fork_watch(void);                // begins to count; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
@@ -4333,7 +4340,8 @@ SPYI_FN void spyi_turns_leave(spyi_turns *t);
 // A condition variable. The thread inside notes spyi_turns_events(), finds that it must wait for something, and calls
 // spyi_turns_await(): it leaves, sleeps until a notification after `seen`, and takes the turn again. Any thread notifies.
 SPYI_FN int32_t spyi_turns_events(spyi_turns *t);
-SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins),
+                              void *user);
 SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
@@ -4383,7 +4391,7 @@ SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
 SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
-SPYI_FN bool spyi_is_word(char c); // of an identifier: a letter, a digit or '_'
+SPYI_FN bool spyi_is_word(char c);        // of an identifier: a letter, a digit or '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
@@ -4438,7 +4446,8 @@ typedef struct spyi_object {
 
 // What the guard asks of the room that defines a kind of objects. Given to the context once: context.tables.
 typedef struct spyi_object_table {
-    void (*free)(spyi_object *object); // its last reference is gone, inside the device; it may be queued again
+    void (*free)(
+        spyi_object *object); // its last reference is gone, inside the device; it may be queued again
     // The object that it lives and dies with; NULL: it has none.
     spyi_object *(*owner)(const spyi_object *object);
 } spyi_object_table;
@@ -4448,38 +4457,38 @@ typedef struct spyi_object_table {
 typedef struct spyi_outside {
     volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
     spyi_object *kept;         // retained until the end; NULL: nothing
-    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    const void *work; // with the bytes of the key: what is being made; NULL: nothing that others wait for
     const void *key;
     size_t key_size;
     struct spyi_outside *previous, *next; // in context.outside
 } spyi_outside;
 
-struct spyi_core;  // backend/backend.h
-struct spyi_grave; // guard.c
+struct spyi_core;           // backend/backend.h
+struct spyi_retired_object; // guard.c
 
 // >>context: the part of a device that every room may use; first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
-    const struct spyi_core *core;  // what a backend may ask of the device; set by who makes the device
+    const struct spyi_core *core; // what a backend may ask of the device; set by who makes the device
     const spyi_object_table *tables[SPYI_KIND_COUNT]; // of the kind SPYI_KIND_DEVICE + i; NULL: none
-    spyi_outside *outside;         // work under way
-    spyi_mutex release_lock;       // guards the next two
+    spyi_outside *outside;                            // work under way
+    spyi_mutex release_lock;                          // guards the next two
     spyi_object *release_queue;
-    spyi_atomic release_count;     // entries of release_queue, read without the lock
-    struct spyi_grave *graves;     // released objects, in debug builds
+    spyi_atomic release_count;                   // entries of release_queue, read without the lock
+    struct spyi_retired_object *retired_objects; // released objects, in debug builds
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
-    double compile_timeout_s; // 0: no limit
-    spy_allocator allocator; // always filled
-    const char *label;       // never NULL
+    double compile_timeout_s;  // 0: no limit
+    spy_allocator allocator;   // always filled
+    const char *label;         // never NULL
     spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
-    spyi_mutex error_lock;   // guards the errors: compile threads may fail too
-    spy_status error_code;   // first error since the last take
-    spyi_text error;         // its text
-    spyi_text taken;         // what the last take handed out
-    spyi_turns turns;        // one thread at a time is inside
+    spyi_mutex error_lock;     // guards the errors: compile threads may fail too
+    spy_status error_code;     // first error since the last take
+    spyi_text error;           // its text
+    spyi_text taken;           // what the last take handed out
+    spyi_turns turns;          // one thread at a time is inside
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -4550,8 +4559,8 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
 SPYI_FN void spyi_queue_release(spyi_object *object);  // has its table's free() called by a later call
 SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
-SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
-SPYI_FN void spyi_free_graves(spyi_context *ctx);
+SPYI_FN void spyi_retire_object(spy_device *device, spyi_object *object, size_t size);
+SPYI_FN void spyi_free_retired_objects(spyi_context *ctx);
 // Work outside of the device begins, and ends; both inside the device. `kept`, which may be NULL, stays until the end.
 SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept);
 SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside);
@@ -6205,10 +6214,10 @@ void spyi_long_wait_end(spyi_long_wait *wait) {
 
 // The guard that every public function passes: who may use an object, whose turn it is on the device, and when released objects go.
 
-struct spyi_grave {
+struct spyi_retired_object {
     spyi_object *object;
     size_t size;
-    struct spyi_grave *next;
+    struct spyi_retired_object *next;
 };
 
 // >>objects
@@ -6326,28 +6335,28 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     spyi_queue_release(object);
 }
 
-SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
+SPYI_FN void spyi_retire_object(spy_device *device, spyi_object *object, size_t size) {
     spyi_context *ctx = SPYI_CONTEXT(device);
     object->kind = (uint32_t)SPYI_KIND_DEAD;
 #ifndef NDEBUG
-    struct spyi_grave *grave = (struct spyi_grave *)spyi_allocate(ctx, sizeof *grave);
-    if (grave) {
-        grave->object = object;
-        grave->size = size;
-        grave->next = ctx->graves;
-        ctx->graves = grave;
+    struct spyi_retired_object *retired = (struct spyi_retired_object *)spyi_allocate(ctx, sizeof *retired);
+    if (retired) {
+        retired->object = object;
+        retired->size = size;
+        retired->next = ctx->retired_objects;
+        ctx->retired_objects = retired;
         return;
     }
 #endif
     spyi_free(ctx, object, size);
 }
 
-SPYI_FN void spyi_free_graves(spyi_context *ctx) {
-    while (ctx->graves) {
-        struct spyi_grave *grave = ctx->graves;
-        ctx->graves = grave->next;
-        spyi_free(ctx, grave->object, grave->size);
-        spyi_free(ctx, grave, sizeof *grave);
+SPYI_FN void spyi_free_retired_objects(spyi_context *ctx) {
+    while (ctx->retired_objects) {
+        struct spyi_retired_object *retired = ctx->retired_objects;
+        ctx->retired_objects = retired->next;
+        spyi_free(ctx, retired->object, retired->size);
+        spyi_free(ctx, retired, sizeof *retired);
     }
 }
 
@@ -8865,14 +8874,14 @@ SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, 
 SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
                                        int64_t count);
 
-// >>meet.c
+// >>tensor_overlap.c
 // Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
 // strides it may say so though they do not.
-SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
+SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *tensor);
 // Whether an element of one can touch an element of the other.
-SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b);
 // ... by their first and last bytes alone: true of the columns of one matrix, too.
-static inline bool spyi_tensors_may_meet(const spy_tensor *a, const spy_tensor *b) {
+static inline bool spyi_tensors_may_overlap(const spy_tensor *a, const spy_tensor *b) {
     return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
 }
 
@@ -10934,17 +10943,17 @@ static spyi_storage *spyi_use_storage(const spyi_use *use) {
     return (spyi_storage *)(void *)use->resource; // which begins it
 }
 
-static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
+static bool spyi_ranges_overlap(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
     return begin < other_end && other_begin < end;
 }
 
 static SPYI_HAZARDS_HOT bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
     const spyi_storage *storage = spyi_use_storage(use);
     if (storage->write_epoch == device->epoch &&
-        spyi_ranges_meet(use->begin, use->end, storage->write_begin, storage->write_end))
+        spyi_ranges_overlap(use->begin, use->end, storage->write_begin, storage->write_end))
         return true;
     return (use->how & SPYI_USE_WRITES) && storage->read_epoch == device->epoch &&
-           spyi_ranges_meet(use->begin, use->end, storage->read_begin, storage->read_end);
+           spyi_ranges_overlap(use->begin, use->end, storage->read_begin, storage->read_end);
 }
 
 static SPYI_HAZARDS_HOT void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now,
@@ -11149,7 +11158,7 @@ SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t 
     }
 }
 
-// >>data/meet.c ---------------------------------------------------------------------------------------------
+// >>data/tensor_overlap.c -----------------------------------------------------------------------------------
 
 // Where tensors lie: whether elements of one, or of two, share memory.
 
@@ -11167,7 +11176,7 @@ static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
     return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
 }
 
-SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *t) {
+SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *t) {
     if (t->contiguous || t->element_count < 2) return false;
     uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
     bool done[SPY_MAX_RANK] = { false };
@@ -11196,8 +11205,8 @@ static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
 
 // All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
 // though their ranges do.
-SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
-    if (!spyi_tensors_may_meet(a, b)) return false;
+SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
+    if (!spyi_tensors_may_overlap(a, b)) return false;
     int64_t run_a, run_b;
     uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
     uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
@@ -12117,7 +12126,7 @@ static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
 static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
     bool same_type = to->type == from->type;
     if (to->element_count == 0) return SPY_OK;
-    if (spyi_tensors_meet(to, from)) {
+    if (spyi_tensors_overlap(to, from)) {
         if (same_type && to->offset_bytes == from->offset_bytes &&
             memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
             return SPY_OK; // to itself
@@ -12147,7 +12156,7 @@ static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, 
         spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    if (spyi_tensor_meets_itself(to)) {
+    if (spyi_tensor_overlaps_itself(to)) {
         spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
                              "several times");
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -13974,7 +13983,7 @@ SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
     free(range->data);
     free(range->written);
     spyi_object_release(&range->tensor->object);
-    spyi_bury(device, &range->object, sizeof *range);
+    spyi_retire_object(device, &range->object, sizeof *range);
 }
 
 // An empty range, linked to its device and tensor; NULL: out of memory.
@@ -25165,14 +25174,14 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
         free(function->name);
-        spyi_bury(device, &function->object, sizeof *function);
+        spyi_retire_object(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
     if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
     free(module->name);
-    spyi_bury(device, &module->object, sizeof *module);
+    spyi_retire_object(device, &module->object, sizeof *module);
 }
 
 SPYI_FN void spyi_module_drop(spy_module *module) {
@@ -30069,7 +30078,7 @@ SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, co
 
 // Values to shader parameters: bound as arguments are, by the same rules, but each takes one value and none is run over.
 //
-// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/feeds.c), and
+// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/bound_inputs.c), and
 // what globals a call's prelude brings. Reflection tells enough for most errors to be found before there is one (globals.c).
 
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
@@ -30553,7 +30562,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, equals = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0, built_in = 0;
     bool sized = false;
@@ -30632,15 +30641,15 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         const spyi_signature *other = &function->overloads.items[i];
         if (i != best &&
             spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
-            spyi_text_add(&twins, "\n    %s", other->display);
+            spyi_text_add(&equals, "\n    %s", other->display);
     }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
-    } else if (twins.size) {
+    } else if (equals.size) {
         status = SPY_ERROR_AMBIGUOUS;
         spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
-                      function->overloads.items[best].display, spyi_text_str(&twins));
+                      function->overloads.items[best].display, spyi_text_str(&equals));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -30669,7 +30678,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
-    spyi_text_free(&twins);
+    spyi_text_free(&equals);
     return status;
 }
 
@@ -33277,7 +33286,7 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
     return status;
 }
 
-// >>plan/feeds.h --------------------------------------------------------------------------------------------
+// >>plan/bound_inputs.h -------------------------------------------------------------------------------------
 
 // Values in the device's layout, and those that feed shader parameters.
 
@@ -33287,10 +33296,10 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
 // Whether a shader parameter, which is not run over, gets the sizes that its type takes.
 SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
-// >>feeds
+// >>bound inputs
 // What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
 // Their leaves are the variant's, not the plan's: bind/bind_input.c says why.
-typedef struct spyi_feeds {
+typedef struct spyi_bound_inputs {
     spyi_leaf *leaves; // their paths are ours
     uint32_t count;
     spyi_pack *packs; // `leaf` is one of these, `offset` counts in data; bindings: the binding's number
@@ -33299,13 +33308,13 @@ typedef struct spyi_feeds {
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
     uint8_t *data; // of the uniforms, as packed for the running call
-} spyi_feeds;
+} spyi_bound_inputs;
 
-// feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
-SPYI_FN spy_status spyi_feeds_make(const struct spyi_plan *plan, const spyi_emitted *emitted,
-                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
-                                   spyi_text *error);
-SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// bound_inputs.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
+SPYI_FN spy_status spyi_bind_inputs(const struct spyi_plan *plan, const spyi_emitted *emitted,
+                                    const spyi_inputs *inputs, const spyi_values *values,
+                                    spyi_bound_inputs *bound_inputs, spyi_text *error);
+SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs);
 
 // >>plan/launch.h -------------------------------------------------------------------------------------------
 
@@ -33389,34 +33398,35 @@ typedef struct spyi_program {
 } spyi_program;
 
 // A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
-typedef struct spyi_twins {
+typedef struct spyi_shared_kernel {
     uint32_t references; // variants
     spyi_kernel *kernel;
     spyi_program *program; // as the variants' own
     spyi_inputs inputs;
     spyi_entry entry; // of a shader, with the places of its parameters
     char *text;
-} spyi_twins;
+} spyi_shared_kernel;
 
 // What a variant does with the memory of an argument: each call makes a use of it, from which barriers are made.
-typedef struct spyi_touch {
+typedef struct spyi_memory_access {
     uint32_t
         number; // whole: of the value whose tensor it is; else of the plan's leaf, whose launch says where it lies
     bool whole;
     bool reads, writes;
-} spyi_touch;
+} spyi_memory_access;
 
 struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
-    spyi_feeds feeds;
-    spyi_touch *touches; // of parameters and of shader parameters
-    uint32_t touch_count;
+    spyi_bound_inputs bound_inputs;
+    spyi_memory_access *accesses; // of parameters and of shader parameters
+    uint32_t access_count;
     bool untracked; // it may read and write where nobody knows: an argument is an address
     spyi_kernel *kernel;
-    spyi_program *program; // NULL: not kept; of twins theirs is
-    spyi_twins *twins;     // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;        // room for a launch's: of touches, sums, group counts, the print buffer
+    spyi_program *program; // NULL: not kept, or the shared kernel has it
+    spyi_shared_kernel
+        *shared_kernel; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;     // room for what a launch uses: accesses, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
@@ -33510,9 +33520,9 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
-// touch.c
-// Fills touches, untracked, and room for uses, once the feeds are known. false: out of memory.
-SPYI_FN bool spyi_variant_touch(const spyi_bound *bound, spyi_variant *variant);
+// memory_access.c
+// Fills accesses, untracked, and room for uses, once the inputs are bound. Returns false when out of memory.
+SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 
 // addresses.c
 // Tells of each address among the parameters of the variant's dispatches: where it stands in the block, or in the uniform
@@ -33673,12 +33683,12 @@ SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, 
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
-// >>plan/feeds.c --------------------------------------------------------------------------------------------
+// >>plan/bound_inputs.c -------------------------------------------------------------------------------------
 
 // Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
 // each call runs for them.
 //
-// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
+// The key of a plan holds the kinds and types of all values, so the bound inputs of a kernel stay right for all calls of its plan.
 
 // >>making
 
@@ -33686,11 +33696,11 @@ typedef struct spyi_feeding {
     const spyi_plan *plan;
     const spyi_inputs *inputs;
     const spyi_values *values;
-    spyi_feeds *feeds;
+    spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
     spyi_input_leaves leaves;              // of all that is given
     uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
-    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
+    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in bound_inputs->data
     uint8_t *given;                        // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
     spyi_text *error;
@@ -33714,23 +33724,24 @@ static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, siz
 
 // One more operation, for the last leaf.
 static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
-    spyi_feeds *feeds = f->feeds;
-    void *packs = feeds->packs;
-    bool good = spyi_feed_room(&packs, feeds->pack_count, &f->pack_capacity, sizeof *feeds->packs);
-    feeds->packs = (spyi_pack *)packs;
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    void *packs = bound_inputs->packs;
+    bool good =
+        spyi_feed_room(&packs, bound_inputs->pack_count, &f->pack_capacity, sizeof *bound_inputs->packs);
+    bound_inputs->packs = (spyi_pack *)packs;
     if (!good) return false;
-    spyi_pack *pack = &feeds->packs[feeds->pack_count++];
+    spyi_pack *pack = &bound_inputs->packs[bound_inputs->pack_count++];
     pack->op = (uint8_t)op;
     pack->dim = 0;
-    pack->leaf = (uint16_t)(feeds->count - 1);
+    pack->leaf = (uint16_t)(bound_inputs->count - 1);
     pack->offset = offset;
     return true;
 }
 
-// Where the leaf's bytes lie in feeds->data.
+// Where the leaf's bytes lie in bound_inputs->data.
 static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
                                    uint32_t *at) {
-    const spyi_uniform *uniform = &f->feeds->uniforms[found->input->slot];
+    const spyi_uniform *uniform = &f->bound_inputs->uniforms[found->input->slot];
     uint32_t offset = found->offset + found->element * leaf->field_size;
     if (offset + leaf->field_size > uniform->size && found->part) {
         spyi_text_add(f->error, "'%s': the array is given with %u elements", leaf->path,
@@ -33749,20 +33760,20 @@ static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const
 
 // Takes over the leaf's path.
 static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
-    spyi_feeds *feeds = f->feeds;
-    void *leaves = feeds->leaves;
-    bool good = spyi_feed_room(&leaves, feeds->count, &f->leaf_capacity, sizeof *feeds->leaves),
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    void *leaves = bound_inputs->leaves;
+    bool good = spyi_feed_room(&leaves, bound_inputs->count, &f->leaf_capacity, sizeof *bound_inputs->leaves),
          sized = false;
-    feeds->leaves = (spyi_leaf *)leaves;
+    bound_inputs->leaves = (spyi_leaf *)leaves;
     if (!good) return spyi_out_of_memory(f->error);
-    if (feeds->count == UINT16_MAX) {
+    if (bound_inputs->count == UINT16_MAX) {
         spyi_text_add(f->error, "'%s' is one of more than %d values for shader parameters", leaf->path,
                       UINT16_MAX);
         return SPY_ERROR_UNSUPPORTED;
     }
-    feeds->leaves[feeds->count++] = *leaf;
+    bound_inputs->leaves[bound_inputs->count++] = *leaf;
     leaf->path = NULL;
-    leaf = &feeds->leaves[feeds->count - 1];
+    leaf = &bound_inputs->leaves[bound_inputs->count - 1];
     for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
     if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
     uint32_t at = (uint32_t)found->input->slot;
@@ -33850,19 +33861,19 @@ static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
 
 // Room for the uniform buffers' bytes.
 static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
-    spyi_feeds *feeds = f->feeds;
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
     size_t size = 0;
-    feeds->binding_count = f->inputs->binding_count;
-    feeds->uniform_count = f->inputs->uniform_count;
-    if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
-        feeds->uniform_count > limits->profile.max_uniforms ||
-        feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+    bound_inputs->binding_count = f->inputs->binding_count;
+    bound_inputs->uniform_count = f->inputs->uniform_count;
+    if (bound_inputs->binding_count + bound_inputs->uniform_count > limits->profile.max_bindings ||
+        bound_inputs->uniform_count > limits->profile.max_uniforms ||
+        bound_inputs->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
-                      feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
+                      bound_inputs->binding_count, bound_inputs->uniform_count, limits->profile.max_bindings);
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
         if (spyi_uniform_bytes(f, i) > limits->profile.max_uniform_bytes) {
             spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
                           spyi_uniform_bytes(f, i), limits->profile.max_uniform_bytes);
@@ -33871,14 +33882,14 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
     // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
-    feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
+    bound_inputs->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
-    if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
+    if (!bound_inputs->data || !f->given) return spyi_out_of_memory(f->error);
     size = 0;
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
         f->start[i] = (uint32_t)size;
-        feeds->uniforms[i].data = feeds->data + size;
-        feeds->uniforms[i].size = spyi_uniform_bytes(f, i);
+        bound_inputs->uniforms[i].data = bound_inputs->data + size;
+        bound_inputs->uniforms[i].size = spyi_uniform_bytes(f, i);
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
     return SPY_OK;
@@ -33922,15 +33933,15 @@ static void spyi_measure_elements(spyi_feeding *f) {
     spyi_text_free(&path);
 }
 
-SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
-                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
-                                   spyi_text *error) {
+SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *emitted,
+                                    const spyi_inputs *inputs, const spyi_values *values,
+                                    spyi_bound_inputs *bound_inputs, spyi_text *error) {
     spyi_feeding f;
     memset(&f, 0, sizeof f);
     f.plan = plan;
     f.inputs = inputs;
     f.values = values;
-    f.feeds = feeds;
+    f.bound_inputs = bound_inputs;
     f.error = error;
     spy_status status = spyi_bind_holders(&f, emitted);
     if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
@@ -33943,45 +33954,45 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     return status;
 }
 
-SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
-    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->leaves[i].path);
-    free(feeds->leaves);
-    free(feeds->packs);
-    free(feeds->data);
-    memset(feeds, 0, sizeof *feeds);
+SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs) {
+    for (uint32_t i = 0; i < bound_inputs->count; i++) free(bound_inputs->leaves[i].path);
+    free(bound_inputs->leaves);
+    free(bound_inputs->packs);
+    free(bound_inputs->data);
+    memset(bound_inputs, 0, sizeof *bound_inputs);
 }
 
-// >>plan/touch.c --------------------------------------------------------------------------------------------
+// >>plan/memory_access.c ------------------------------------------------------------------------------------
 
 // Which memory a variant's kernel reads and writes: said once, when the variant is made; each call adds where that memory lies.
 
-static void spyi_add_touch(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
+static void spyi_add_access(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
     bool whole = spyi_leaf_is_whole(leaf);
-    spyi_touch *touch = &variant->touches[variant->touch_count++];
-    touch->whole = whole;
-    touch->number = whole ? leaf->value : number;
-    touch->reads = whole ? leaf->reads : leaf->in;
-    touch->writes = whole ? leaf->writes : leaf->out;
+    spyi_memory_access *access = &variant->accesses[variant->access_count++];
+    access->whole = whole;
+    access->number = whole ? leaf->value : number;
+    access->reads = whole ? leaf->reads : leaf->in;
+    access->writes = whole ? leaf->writes : leaf->out;
 }
 
-SPYI_FN bool spyi_variant_touch(const spyi_bound *b, spyi_variant *variant) {
-    const spyi_feeds *feeds = &variant->feeds;
-    uint32_t most = b->leaf_count + feeds->count;
-    variant->touches = (spyi_touch *)spyi_calloc(most + 1, sizeof *variant->touches);
+SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *variant) {
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
+    uint32_t most = b->leaf_count + bound_inputs->count;
+    variant->accesses = (spyi_memory_access *)spyi_calloc(most + 1, sizeof *variant->accesses);
     variant->uses =
         (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses); // sums, group counts, the print buffer
-    if (!variant->touches || !variant->uses) return false;
+    if (!variant->accesses || !variant->uses) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
         variant->untracked = variant->untracked || leaf->untracked;
         if (((leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf)) && !skipped)
-            spyi_add_touch(variant, leaf, i);
+            spyi_add_access(variant, leaf, i);
     }
-    for (uint32_t i = 0; i < feeds->count; i++) { // none is walked
-        const spyi_leaf *leaf = &feeds->leaves[i];
+    for (uint32_t i = 0; i < bound_inputs->count; i++) { // none is walked
+        const spyi_leaf *leaf = &bound_inputs->leaves[i];
         variant->untracked = variant->untracked || leaf->untracked;
-        if (spyi_leaf_is_whole(leaf)) spyi_add_touch(variant, leaf, 0);
+        if (spyi_leaf_is_whole(leaf)) spyi_add_access(variant, leaf, 0);
     }
     return true;
 }
@@ -34014,11 +34025,11 @@ static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *pac
 SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
                                     void (*visit)(void *user, bool in_uniforms, uint32_t offset),
                                     void *user) {
-    const spyi_feeds *feeds = &variant->feeds;
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     spyi_address_walk walk = { false, visit, user };
     spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
     walk.in_uniforms = true;
-    spyi_walk_addresses(&walk, feeds->packs, feeds->pack_count, feeds->leaves);
+    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
 }
 
 // >>plan/cache.c --------------------------------------------------------------------------------------------
@@ -34672,8 +34683,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
         status = spyi_emit_entry(&plan->function->object.device->base->limits.profile, &plan->bound, entry,
                                  &variant->emitted, error);
     if (status == SPY_OK)
-        status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
-    if (status != SPY_OK || spyi_variant_touch(&plan->bound, variant)) return status;
+        status = spyi_bind_inputs(plan, &variant->emitted, inputs, values, &variant->bound_inputs, error);
+    if (status != SPY_OK || spyi_variant_find_accesses(&plan->bound, variant)) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }
@@ -34683,21 +34694,21 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
-    spyi_twins *twins = (spyi_twins *)spyi_calloc(1, sizeof *twins);
-    if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
-    if (!twins || !twins->text) {
-        free(twins);
+    spyi_shared_kernel *shared_kernel = (spyi_shared_kernel *)spyi_calloc(1, sizeof *shared_kernel);
+    if (shared_kernel) shared_kernel->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
+    if (!shared_kernel || !shared_kernel->text) {
+        free(shared_kernel);
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    twins->references = 1;
-    twins->kernel = variant->kernel;
-    twins->program = variant->program;
+    shared_kernel->references = 1;
+    shared_kernel->kernel = variant->kernel;
+    shared_kernel->program = variant->program;
     variant->program = NULL;
-    twins->inputs = *inputs;
-    twins->entry = *entry;
+    shared_kernel->inputs = *inputs;
+    shared_kernel->entry = *entry;
     memset(inputs, 0, sizeof *inputs);
-    variant->twins = twins;
+    variant->shared_kernel = shared_kernel;
     return SPY_OK;
 }
 
@@ -34709,14 +34720,15 @@ static bool spyi_same_conformances(const spyi_options *a, const spyi_options *b)
 }
 
 // The kernel of another plan of the same function that has the very text; NULL: any.
-static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
+static spyi_shared_kernel *spyi_find_twins(const spyi_plan *plan, const char *text) {
     const spyi_plan *other = plan->function->object.device->cache->newest;
     for (; other; other = other->older) {
         bool same = other->function == plan->function && other->bound.shader == plan->bound.shader &&
                     spyi_same_conformances(&other->bound.options, &plan->bound.options);
         for (uint32_t i = 0; same && i < other->variant_count; i++)
-            if (other->variants[i]->twins && (!text || strcmp(other->variants[i]->twins->text, text) == 0))
-                return other->variants[i]->twins;
+            if (other->variants[i]->shared_kernel &&
+                (!text || strcmp(other->variants[i]->shared_kernel->text, text) == 0))
+                return other->variants[i]->shared_kernel;
     }
     return NULL;
 }
@@ -34728,17 +34740,19 @@ static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *ke
     *out = NULL;
     if (!spyi_find_twins(plan, NULL)) return SPY_OK;
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
-    spyi_twins *twins =
+    spyi_shared_kernel *shared_kernel =
         status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
-    if (twins) status = spyi_variant_feed(plan, &twins->entry, variant, &twins->inputs, values, error);
+    if (shared_kernel)
+        status =
+            spyi_variant_feed(plan, &shared_kernel->entry, variant, &shared_kernel->inputs, values, error);
     if (variant) spyi_text_free(&variant->emitted.text);
-    if (status != SPY_OK || !twins) {
+    if (status != SPY_OK || !shared_kernel) {
         if (variant) spyi_variant_free(plan->function->object.device, variant);
         return status;
     }
-    twins->references++;
-    variant->twins = twins;
-    variant->kernel = twins->kernel;
+    shared_kernel->references++;
+    variant->shared_kernel = shared_kernel;
+    variant->kernel = shared_kernel->kernel;
     *out = variant;
     return SPY_OK;
 }
@@ -34876,20 +34890,20 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 }
 
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
-    spyi_twins *twins = variant->twins;
-    bool last = !twins || --twins->references == 0;
+    spyi_shared_kernel *shared_kernel = variant->shared_kernel;
+    bool last = !shared_kernel || --shared_kernel->references == 0;
     if (variant->kernel && last) device->backend->destroy_kernel(device->gpu, variant->kernel);
-    if (twins && last) {
-        spyi_inputs_free(&twins->inputs);
-        spyi_program_free(twins->program);
-        free(twins->text);
-        free(twins);
+    if (shared_kernel && last) {
+        spyi_inputs_free(&shared_kernel->inputs);
+        spyi_program_free(shared_kernel->program);
+        free(shared_kernel->text);
+        free(shared_kernel);
     }
     spyi_program_free(variant->program);
-    free(variant->touches);
+    free(variant->accesses);
     free(variant->uses);
     spyi_emitted_free(&variant->emitted);
-    spyi_feeds_free(&variant->feeds);
+    spyi_bound_inputs_free(&variant->bound_inputs);
     free(variant);
 }
 
@@ -35646,30 +35660,32 @@ static void spyi_recipe_emitted(spyi_recipe *r, const spyi_bound *b, const spyi_
 }
 
 // The uniform buffers' bytes are each call's: the recipe has their sizes.
-static void spyi_recipe_feeds(spyi_recipe *r, spyi_feeds *feeds) {
-    void *leaves = feeds->leaves;
+static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
+    void *leaves = bound_inputs->leaves;
     uint64_t size = 0;
-    feeds->uniform_count = spyi_recipe_enum(r, feeds->uniform_count, SPYI_MOST_UNIFORMS + 1);
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        spyi_recipe_u32(r, &feeds->uniforms[i].size);
-        size += spyi_align(feeds->uniforms[i].size, 16);
+    bound_inputs->uniform_count = spyi_recipe_enum(r, bound_inputs->uniform_count, SPYI_MOST_UNIFORMS + 1);
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
+        spyi_recipe_u32(r, &bound_inputs->uniforms[i].size);
+        size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_recipe_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // as spyi_feeds_make() lays them out
+    if (!r->out) { // as spyi_bind_inputs() lays them out
         uint64_t at = 0;
-        feeds->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
-        if (!feeds->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-        for (uint32_t i = 0; feeds->data && i < feeds->uniform_count; i++) {
-            feeds->uniforms[i].data = feeds->data + at;
-            at += spyi_align(feeds->uniforms[i].size, 16);
+        bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
+        if (!bound_inputs->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        for (uint32_t i = 0; bound_inputs->data && i < bound_inputs->uniform_count; i++) {
+            bound_inputs->uniforms[i].data = bound_inputs->data + at;
+            at += spyi_align(bound_inputs->uniforms[i].size, 16);
         }
     }
-    feeds->binding_count = spyi_recipe_enum(r, feeds->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
-    spyi_recipe_list(r, &feeds->count, UINT16_MAX, &leaves, sizeof *feeds->leaves);
-    feeds->leaves = (spyi_leaf *)leaves;
-    for (uint32_t i = 0; i < feeds->count; i++) spyi_recipe_leaf(r, &feeds->leaves[i], feeds->count);
-    spyi_recipe_packs(r, &feeds->packs, &feeds->pack_count, feeds->leaves, feeds->count, size,
-                      feeds->binding_count, false);
+    bound_inputs->binding_count =
+        spyi_recipe_enum(r, bound_inputs->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
+    spyi_recipe_list(r, &bound_inputs->count, UINT16_MAX, &leaves, sizeof *bound_inputs->leaves);
+    bound_inputs->leaves = (spyi_leaf *)leaves;
+    for (uint32_t i = 0; i < bound_inputs->count; i++)
+        spyi_recipe_leaf(r, &bound_inputs->leaves[i], bound_inputs->count);
+    spyi_recipe_packs(r, &bound_inputs->packs, &bound_inputs->pack_count, bound_inputs->leaves,
+                      bound_inputs->count, size, bound_inputs->binding_count, false);
 }
 
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_variant *v,
@@ -35682,16 +35698,17 @@ SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_varia
                              "a variant is of another call");
     spyi_recipe_program(r, program);
     spyi_recipe_emitted(r, b, &v->key, &v->emitted);
-    spyi_recipe_feeds(r, &v->feeds);
+    spyi_recipe_feeds(r, &v->bound_inputs);
     if (r->out || r->status != SPY_OK) return;
     const spyi_interface *i = &program->iface;
     const spyi_kernel_base has = spyi_interface_counts(i);
-    (void)spyi_recipe_expect(
-        r,
-        has.block_size == v->emitted.block_size && i->block_by_address == v->emitted.block_by_address &&
-            has.binding_count == v->feeds.binding_count && has.uniform_count == v->feeds.uniform_count &&
-            v->emitted.binding_count <= v->feeds.binding_count,
-        "a kernel takes other parameters than it is given");
+    (void)spyi_recipe_expect(r,
+                             has.block_size == v->emitted.block_size &&
+                                 i->block_by_address == v->emitted.block_by_address &&
+                                 has.binding_count == v->bound_inputs.binding_count &&
+                                 has.uniform_count == v->bound_inputs.uniform_count &&
+                                 v->emitted.binding_count <= v->bound_inputs.binding_count,
+                             "a kernel takes other parameters than it is given");
 }
 
 // >>plan/recipe_write.c -------------------------------------------------------------------------------------
@@ -35699,7 +35716,7 @@ SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_varia
 // A plan becomes bytes.
 
 static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
-    return variant->twins ? variant->twins->program : variant->program;
+    return variant->shared_kernel ? variant->shared_kernel->program : variant->program;
 }
 
 // What recipes do not hold; NULL: all of it.
@@ -35860,7 +35877,7 @@ static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
             spyi_recipe_damaged(r, "it has a variant twice");
         if (r->status == SPY_OK)
             r->status = spyi_program_load(device, program, &variant->kernel, &r->problem);
-        if (r->status == SPY_OK && !spyi_variant_touch(&plan->bound, variant))
+        if (r->status == SPY_OK && !spyi_variant_find_accesses(&plan->bound, variant))
             spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     } else {
         spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -36319,8 +36336,8 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 
 static bool spyi_share_memory(const spyi_bound *b, const spyi_values *values, uint32_t i, uint32_t j) {
     return (b->leaves[i].traits & b->leaves[j].traits & SPYI_TRAIT_TENSOR) &&
-           spyi_tensors_meet(values->items[b->leaves[i].value].tensor,
-                             values->items[b->leaves[j].value].tensor);
+           spyi_tensors_overlap(values->items[b->leaves[i].value].tensor,
+                                values->items[b->leaves[j].value].tensor);
 }
 
 static bool spyi_same_places(const spyi_bound *b, const spyi_launch *launch, uint32_t i, uint32_t j) {
@@ -37065,7 +37082,7 @@ SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) 
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spy_tensor *other = spyi_leaf_tensor(b, values, j);
-            if (j != i && other && spyi_tensors_may_meet(out, other)) return false;
+            if (j != i && other && spyi_tensors_may_overlap(out, other)) return false;
         }
     }
     return true;
@@ -37122,13 +37139,13 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
 }
 
 // Broadcast dimensions aside, in which a gradient's elements share one place as the call's elements do.
-static bool spyi_added_meets_itself(const spy_tensor *tensor) {
+static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     spy_tensor once = *tensor;
     for (uint32_t d = 0; d < once.shape.rank; d++)
         if (once.strides.dims[d] == 0 && once.shape.dims[d] > 1) once.shape.dims[d] = 1;
     once.grads_follow = false;
     spyi_tensor_measure(&once);
-    return spyi_tensor_meets_itself(&once);
+    return spyi_tensor_overlaps_itself(&once);
 }
 
 // The host memory that a gradient comes back to; NULL: none.
@@ -37161,7 +37178,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
-        if (added ? spyi_added_meets_itself(out) : spyi_tensor_meets_itself(out)) {
+        if (added ? spyi_added_overlaps_itself(out) : spyi_tensor_overlaps_itself(out)) {
             spyi_text_add(
                 error,
                 "output '%s' is a view in which several elements lie at one place: they would be written "
@@ -37172,7 +37189,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
             if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
-            if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
+            if (!spyi_tensors_overlap(out, values->items[b->leaves[j].value].tensor)) continue;
             if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
             if (added) {
                 spyi_text_add(error, "gradient '%s' lies in the same memory as '%s', which the call reads",
@@ -37340,7 +37357,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
                                   spyi_text *error) {
     const spyi_launch *launch = plan->launch;
     const spyi_emitted *e = &variant->emitted;
-    const spyi_feeds *feeds = &variant->feeds;
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
     if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: buffers alone
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
@@ -37349,8 +37366,9 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
         spyi_bind_range(at->storage, at->binding_offset, at->storage->offset + at->reach, &bindings[i]);
     }
-    if (!feeds->count) return SPY_OK;
-    return spyi_run_packs(&p, feeds->packs, feeds->pack_count, feeds->leaves, feeds->data, error);
+    if (!bound_inputs->count) return SPY_OK;
+    return spyi_run_packs(&p, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves,
+                          bound_inputs->data, error);
 }
 
 // >>call/temporaries.c --------------------------------------------------------------------------------------
@@ -37447,15 +37465,15 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
 // Which memory a call's dispatch reads and writes: barriers are made from it.
 
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses) {
-    uint32_t count = variant->touch_count;
+    uint32_t count = variant->access_count;
     for (uint32_t i = 0; i < count; i++) {
-        const spyi_touch *touch = &variant->touches[i];
-        uint32_t how = spyi_how(touch->reads, touch->writes);
-        if (touch->whole) {
-            const spy_tensor *t = s->values->items[touch->number].tensor;
+        const spyi_memory_access *access = &variant->accesses[i];
+        uint32_t how = spyi_how(access->reads, access->writes);
+        if (access->whole) {
+            const spy_tensor *t = s->values->items[access->number].tensor;
             uses[i] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes, how);
         } else {
-            const spyi_launch_leaf *at = &s->launch->leaves[touch->number];
+            const spyi_launch_leaf *at = &s->launch->leaves[access->number];
             uses[i] = spyi_use_of(&at->storage->resource, at->begin, at->end, how);
         }
     }
@@ -37606,7 +37624,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
     }
     dispatch.bindings = bindings;
-    dispatch.uniforms = variant->feeds.uniforms;
+    dispatch.uniforms = variant->bound_inputs.uniforms;
     use_count = spyi_collect_uses(s, variant, uses);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
@@ -37727,7 +37745,8 @@ static bool spyi_simple_plan(const spyi_plan *plan, const spyi_values *values) {
 }
 
 static bool spyi_simple_variant(const spyi_variant *variant) {
-    if (variant->feeds.count || variant->emitted.prints || variant->emitted.binding_count) return false;
+    if (variant->bound_inputs.count || variant->emitted.prints || variant->emitted.binding_count)
+        return false;
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         uint8_t op = variant->emitted.packs[p].op;
         if (op == SPYI_PACK_BYTES || op == SPYI_PACK_KIND) return false;
@@ -37960,11 +37979,11 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     spyi_dispatch dispatch;
     uint32_t count = 0;
-    for (; count < step->variant->touch_count; count++) {
-        const spyi_touch *touch = &step->variant->touches[count];
-        const spyi_launch_leaf *at = &plan->launch->leaves[touch->number];
+    for (; count < step->variant->access_count; count++) {
+        const spyi_memory_access *access = &step->variant->accesses[count];
+        const spyi_launch_leaf *at = &plan->launch->leaves[access->number];
         uses[count] =
-            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
+            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(access->reads, access->writes));
     }
     if (step->sums_bytes)
         uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
@@ -38630,7 +38649,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     if (p->values.items) spyi_free_copies(&p->values);
     spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
-    spyi_bury(device, &p->object, sizeof *p);
+    spyi_retire_object(device, &p->object, sizeof *p);
 }
 
 void spy_retain_prepared(spy_prepared *prepared) {
@@ -39789,7 +39808,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     if (list->previous) list->previous->next = list->next;
     else device->lists = list->next;
     if (list->next) list->next->previous = list->previous;
-    spyi_bury(device, &list->sink.object, sizeof *list);
+    spyi_retire_object(device, &list->sink.object, sizeof *list);
 }
 
 // >>finish, submit, read
@@ -40028,7 +40047,7 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_shape_text(&from->shape, error);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (spyi_tensors_may_meet(to, from)) {
+    if (spyi_tensors_may_overlap(to, from)) {
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
@@ -40209,11 +40228,11 @@ static bool spyi_set_packs(const spyi_pack *pack) {
 // call each have leaves of their own for shader parameters, which their paths tell.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
-    const spyi_feeds *feeds = &op->variant->feeds;
+    const spyi_bound_inputs *bound_inputs = &op->variant->bound_inputs;
     const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
-    const spyi_leaf *leaves = place->input ? feeds->leaves : op->plan->bound.leaves;
-    const spyi_pack *packs = place->input ? feeds->packs : e->packs;
-    uint32_t count = place->input ? feeds->pack_count : e->pack_count;
+    const spyi_leaf *leaves = place->input ? bound_inputs->leaves : op->plan->bound.leaves;
+    const spyi_pack *packs = place->input ? bound_inputs->packs : e->packs;
+    uint32_t count = place->input ? bound_inputs->pack_count : e->pack_count;
     for (uint32_t p = 0; p < count; p++) {
         const spyi_leaf *leaf = &leaves[packs[p].leaf];
         bool found = place->input ? strcmp(leaf->path, place->leaf->path) == 0 : leaf == place->leaf;
@@ -40233,8 +40252,9 @@ static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_l
     place->input = number >= b->leaf_count;
     if (!place->input) return place->leaf = &b->leaves[number];
     if (!call->op_count) return NULL;
-    const spyi_feeds *feeds = &list->ops[call->first_op].variant->feeds;
-    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->leaves[number - b->leaf_count];
+    const spyi_bound_inputs *bound_inputs = &list->ops[call->first_op].variant->bound_inputs;
+    if (number - b->leaf_count < bound_inputs->count)
+        place->leaf = &bound_inputs->leaves[number - b->leaf_count];
     return place->leaf;
 }
 
@@ -40417,7 +40437,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_tensors_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
     spyi_modules_free_all(device);
-    spyi_free_graves(ctx);
+    spyi_free_retired_objects(ctx);
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
     spyi_bounds_destroy(device);

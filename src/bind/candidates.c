@@ -338,7 +338,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, equals = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0, built_in = 0;
     bool sized = false;
@@ -417,15 +417,15 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         const spyi_signature *other = &function->overloads.items[i];
         if (i != best &&
             spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
-            spyi_text_add(&twins, "\n    %s", other->display);
+            spyi_text_add(&equals, "\n    %s", other->display);
     }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
-    } else if (twins.size) {
+    } else if (equals.size) {
         status = SPY_ERROR_AMBIGUOUS;
         spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
-                      function->overloads.items[best].display, spyi_text_str(&twins));
+                      function->overloads.items[best].display, spyi_text_str(&equals));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -454,7 +454,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
-    spyi_text_free(&twins);
+    spyi_text_free(&equals);
     return status;
 }
 

@@ -19,8 +19,8 @@
 
 static bool spyi_share_memory(const spyi_bound *b, const spyi_values *values, uint32_t i, uint32_t j) {
     return (b->leaves[i].traits & b->leaves[j].traits & SPYI_TRAIT_TENSOR) &&
-           spyi_tensors_meet(values->items[b->leaves[i].value].tensor,
-                             values->items[b->leaves[j].value].tensor);
+           spyi_tensors_overlap(values->items[b->leaves[i].value].tensor,
+                                values->items[b->leaves[j].value].tensor);
 }
 
 static bool spyi_same_places(const spyi_bound *b, const spyi_launch *launch, uint32_t i, uint32_t j) {

@@ -255,7 +255,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     if (p->values.items) spyi_free_copies(&p->values);
     spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
-    spyi_bury(device, &p->object, sizeof *p);
+    spyi_retire_object(device, &p->object, sizeof *p);
 }
 
 void spy_retain_prepared(spy_prepared *prepared) {

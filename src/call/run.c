@@ -37,7 +37,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
     }
     dispatch.bindings = bindings;
-    dispatch.uniforms = variant->feeds.uniforms;
+    dispatch.uniforms = variant->bound_inputs.uniforms;
     use_count = spyi_collect_uses(s, variant, uses);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)

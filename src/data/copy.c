@@ -292,7 +292,7 @@ static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
 static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
     bool same_type = to->type == from->type;
     if (to->element_count == 0) return SPY_OK;
-    if (spyi_tensors_meet(to, from)) {
+    if (spyi_tensors_overlap(to, from)) {
         if (same_type && to->offset_bytes == from->offset_bytes &&
             memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
             return SPY_OK; // to itself
@@ -322,7 +322,7 @@ static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, 
         spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    if (spyi_tensor_meets_itself(to)) {
+    if (spyi_tensor_overlaps_itself(to)) {
         spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
                              "several times");
         return SPY_ERROR_INVALID_ARGUMENT;

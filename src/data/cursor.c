@@ -392,7 +392,7 @@ SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
     free(range->data);
     free(range->written);
     spyi_object_release(&range->tensor->object);
-    spyi_bury(device, &range->object, sizeof *range);
+    spyi_retire_object(device, &range->object, sizeof *range);
 }
 
 // An empty range, linked to its device and tensor; NULL: out of memory.

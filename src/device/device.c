@@ -48,7 +48,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_tensors_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
     spyi_modules_free_all(device);
-    spyi_free_graves(ctx);
+    spyi_free_retired_objects(ctx);
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
     spyi_bounds_destroy(device);

@@ -75,7 +75,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     if (list->previous) list->previous->next = list->next;
     else device->lists = list->next;
     if (list->next) list->next->previous = list->previous;
-    spyi_bury(device, &list->sink.object, sizeof *list);
+    spyi_retire_object(device, &list->sink.object, sizeof *list);
 }
 
 // >>finish, submit, read

@@ -111,7 +111,7 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_shape_text(&from->shape, error);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (spyi_tensors_may_meet(to, from)) {
+    if (spyi_tensors_may_overlap(to, from)) {
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }

@@ -76,14 +76,14 @@ static const uint8_t *uniform_of(const play *p, uint32_t slot) {
 // A number in a uniform buffer or among the global parameters.
 static uint32_t fed_number(const play *p, const char *path) {
     uint32_t number;
-    const spyi_feeds *feeds = &p->variant->feeds;
-    for (uint32_t i = 0; i < feeds->pack_count; i++) {
-        const spyi_pack *pack = &feeds->packs[i];
-        if (pack->op > SPYI_PACK_KIND || strcmp(feeds->leaves[pack->leaf].path, path) != 0) continue;
+    const spyi_bound_inputs *bound_inputs = &p->variant->bound_inputs;
+    for (uint32_t i = 0; i < bound_inputs->pack_count; i++) {
+        const spyi_pack *pack = &bound_inputs->packs[i];
+        if (pack->op > SPYI_PACK_KIND || strcmp(bound_inputs->leaves[pack->leaf].path, path) != 0) continue;
         uint32_t slot = 0;
-        const uint8_t *at = feeds->data + pack->offset;
-        while (at < (const uint8_t *)feeds->uniforms[slot].data || at >= (const uint8_t *)feeds->uniforms[slot].data + feeds->uniforms[slot].size) slot++;
-        memcpy(&number, uniform_of(p, slot) + (at - (const uint8_t *)feeds->uniforms[slot].data), sizeof number);
+        const uint8_t *at = bound_inputs->data + pack->offset;
+        while (at < (const uint8_t *)bound_inputs->uniforms[slot].data || at >= (const uint8_t *)bound_inputs->uniforms[slot].data + bound_inputs->uniforms[slot].size) slot++;
+        memcpy(&number, uniform_of(p, slot) + (at - (const uint8_t *)bound_inputs->uniforms[slot].data), sizeof number);
         return number;
     }
     fail_msg("%s is not given '%s'", p->plan->function->name, path);

@@ -608,7 +608,7 @@ static void addresses_of_all(const spyi_null_desc *desc, uint32_t least) {
             if (!op->plan) continue;
             memset(&t, 0, sizeof t);
             spyi_variant_addresses(op->plan, op->variant, tell, &t);
-            for (uint32_t u = 0; u < op->variant->feeds.uniform_count; u++) size += spyi_align(d->uniforms[u].size, 16);
+            for (uint32_t u = 0; u < op->variant->bound_inputs.uniform_count; u++) size += spyi_align(d->uniforms[u].size, 16);
             const void *uniforms = size ? d->uniforms[0].data : NULL;
             found += check_told(n, &t, 0, d->block, op->variant->emitted.block_size);
             found += check_told(n, &t, 1, uniforms, (uint32_t)size);
