@@ -139,7 +139,7 @@ static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O|LL:Buffer.to_numpy", &object, &offset, &size)) return NULL;
     spyp_tensor *t = spyp_tensor_of(object, "Buffer.to_numpy");
     if (!t || spyp_enter(t->device, "Buffer.to_numpy") < 0) return NULL;
-    if (spyp_wait(t->device) == 0) {
+    if (spyp_wait_to_read(t->device) == 0) {
         spy_tensor *part = spyp_buffer_range(t, offset, size, "Buffer.to_numpy");
         if (part) {
             size_t count = spy_get_tensor_info(part).host_size_bytes;

@@ -30,7 +30,7 @@ static int spyp_cursor_load(spyp_cursor_object *c) {
     if (spyp_enter(c->device, "cursor") < 0) return -1;
     spy_cursor fresh;
     memset(&fresh, 0, sizeof fresh);
-    int status = spyp_wait(c->device);
+    int status = spyp_wait_to_read(c->device);
     if (status == 0 && strcmp(spy_get_tensor_info(c->tensor).type, "void") == 0) {
         PyErr_SetString(PyExc_TypeError, "cursor: expected elements of a type, got bytes of none; view(shape, dtype=...) gives them one");
         status = -1;

@@ -52,7 +52,8 @@ void spyp_leave(spyp_device *d) {
     PyThread_release_lock(d->turn);
 }
 
-// In slices, so that Ctrl-C is heard.
+// The wait is made of slices of 50 ms, so that Ctrl-C is heard. While C spins, for the first 50 us, it keeps the GIL: most
+// waits for a GPU are over by then, and another thread that takes the GIL may keep it for 5 ms.
 int spyp_wait(spyp_device *d) {
     spy_submit_id id = spy_flush(d->device);
     spy_status status = SPY_ERROR_NOT_READY;
@@ -73,6 +74,12 @@ int spyp_wait(spyp_device *d) {
     if (status == SPY_OK) return 0;
     spyp_raise(d);
     return -1;
+}
+
+// spy_tensor_read() waits for what it reads, without the GIL and with Ctrl-C in between, and on Vulkan a small one costs one
+// submission where a wait and a read cost two. CUDA's waits hear no Ctrl-C.
+int spyp_wait_to_read(spyp_device *d) {
+    return d->cuda < 0 ? 0 : spyp_wait(d);
 }
 
 spyp_device *spyp_device_of(PyObject *object, const char *what) {

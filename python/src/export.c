@@ -153,7 +153,7 @@ static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
     spyp_export *e = spyp_export_new(versioned, SPYP_DL_COPIED, info.host_size_bytes, &tensor);
     if (!e) return NULL;
     int status = spyp_export_describe(t, &info, e, tensor);
-    if (status == 0) status = spyp_wait(t->device);
+    if (status == 0) status = spyp_wait_to_read(t->device);
     if (status == 0 && info.host_size_bytes &&
         spy_tensor_read(t->tensor, tensor->data, info.host_size_bytes) != SPY_OK) {
         spyp_raise(t->device);

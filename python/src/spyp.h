@@ -277,6 +277,7 @@ int spyp_enter(spyp_device *device, const char *what);
 void spyp_leave(spyp_device *device);
 // Waits for all work with Ctrl-C in between; -1 with an error set. Inside enter/leave.
 int spyp_wait(spyp_device *device);
+int spyp_wait_to_read(spyp_device *device); // before C reads from a tensor, as far as that does not hear Ctrl-C itself; as spyp_wait
 spyp_device *spyp_device_of(PyObject *object, const char *what); // borrowed; NULL with TypeError
 // A list of paths, or of strings, as C strings in the arena; 0, or -1 with an error.
 int spyp_paths(spyp_arena *arena, PyObject *paths, const char *where, const char *const **out, size_t *count);

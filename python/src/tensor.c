@@ -449,7 +449,7 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
     }
     Py_buffer view;
     if (array && info.host_size_bytes && PyObject_GetBuffer(array, &view, PyBUF_CONTIG) == 0) {
-        bool good = spyp_wait(t->device) == 0;
+        bool good = spyp_wait_to_read(t->device) == 0;
         if (good && spy_tensor_read(t->tensor, view.buf, info.host_size_bytes) != SPY_OK) good = spyp_raise(t->device) != NULL;
         PyBuffer_Release(&view);
         if (!good) Py_CLEAR(array);
@@ -789,7 +789,7 @@ static PyObject *spyp_tensor_str(PyObject *self) {
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *result = NULL;
     if (spyp_enter(t->device, "print") < 0) return NULL;
-    if (spyp_wait(t->device) == 0) {
+    if (spyp_wait_to_read(t->device) == 0) {
         size_t size = spy_tensor_print(t->tensor, NULL, 0);
         char *text = size ? (char *)PyMem_Malloc(size + 1) : NULL;
         if (text && spy_tensor_print(t->tensor, text, size + 1)) result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
