@@ -163,7 +163,8 @@ SPY_API const char *spy_dtype_name(spy_dtype dtype);
 // Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
 // SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
 // Threads: any.
-SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                                       size_t count);
 
 // Dimensions that a tensor, a host array or a call has at most.
 #define SPY_MAX_RANK 8

@@ -303,13 +303,14 @@ typedef struct spy_uint3 {
 // For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
 // spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
 // thread_count must have one dimension.
-SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                                const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
 // `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
 // groups run, of plain functions too.
-SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
-                                         const spy_call_options *options);
+SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
+                                         spy_args args, const spy_call_options *options);
 
 // As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
 // is SPY_ERROR_INVALID_ARGUMENT.
@@ -319,8 +320,8 @@ SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const sp
 // What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
 // variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
 // without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
-SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                                size_t capacity);
+SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                char *text, size_t capacity);
 
 // >>prepared calls
 

@@ -121,8 +121,8 @@ SPY_API spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uin
 SPY_API bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: any.
-SPY_API spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
-                                          void *user_data);
+SPY_API spy_status spy_add_close_callback(spy_device *device,
+                                          void (*func)(spy_device *device, void *user_data), void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
 SPY_API spy_status spy_trim(spy_device *device);

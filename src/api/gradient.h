@@ -28,7 +28,8 @@ SPY_API spy_tensor *spy_create_detached(spy_tensor *tensor);
 // The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
 // grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
 // `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
-SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
+SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
+                                        spy_module *module);
 
 // >>a value and its gradient, given one by one
 // pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter

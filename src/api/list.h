@@ -63,7 +63,8 @@ SPY_API spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_ten
 // Record spy_tensor_fill() of a contiguous tensor.
 SPY_API spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
 // Record spy_tensor_write() of a contiguous tensor; the list keeps the data, in device memory, as they are now.
-SPY_API spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes);
+SPY_API spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data,
+                                  size_t size_bytes);
 // Record that all earlier work ends before later work begins. Tensors never need it: their order is kept anyway.
 SPY_API spy_status spy_list_barrier(spy_command_list *list);
 // Record names for debug tools (RenderDoc, Nsight): of the operations between push and pop, or of a point.

@@ -43,8 +43,10 @@ SPY_API spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_b
 // Copy `data` into all elements; `data` may change after the return. Threads: any.
 SPY_API spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
 // The same for elements first .. first + count in row-major order, whatever the strides. Threads: any.
-SPY_API spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
-SPY_API spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
+                                         size_t size_bytes);
+SPY_API spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
+                                          size_t size_bytes);
 // Set every scalar of every element to `value`, converted to its type. Threads: any.
 SPY_API spy_status spy_tensor_fill(spy_tensor *tensor, double value);
 // Set every element to one value in C's layout: size_bytes is one element's size. Threads: any.
@@ -99,7 +101,8 @@ SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *des
 SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
 // step walks backwards, SPY_INDEX_NONE leaves start or stop out. Short for spy_create_indexed() with spy_index_range() there.
-SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
+SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop,
+                                     int64_t step);
 // tensor[..., index, ...]: the dimension disappears. Short for spy_create_indexed() with spy_index_at() there.
 SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 

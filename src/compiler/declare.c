@@ -92,7 +92,7 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
                                    kind == SPY_DECL_KIND_STRUCT      ? "struct"
                                    : kind == SPY_DECL_KIND_ENUM      ? "enum"
                                    : kind == SPY_DECL_KIND_INTERFACE ? "interface"
-                                                                : "class",
+                                                                     : "class",
                                    &node, &nodes);
     if (kind != SPY_DECL_KIND_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
     else if (slang) spyi_sl_case_nodes(b, slang, &inside, &nodes);

@@ -26,7 +26,7 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
     // The union holds 64 bits of the number's own family.
     spy_dtype wide = arg->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
                      : arg->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
-                                                : SPY_DTYPE_UINT64;
+                                                     : SPY_DTYPE_UINT64;
     if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
     spyi_type_to_device(leaf->element, out, host, 1);
     return true;

@@ -529,7 +529,7 @@ static void test_features(void **state) {
         e.guest = open_device(&desc);
         if (!e.guest) fail_msg("%s", spy_take_error(NULL).message);
         assert_int_equal(spy_get_device_info(e.guest).features,
-                         has & ~(doubles ? optional & ~SPY_FEATURE_FLOAT64 : optional));
+                         has & ~(doubles ? optional & ~(uint32_t)SPY_FEATURE_FLOAT64 : optional));
         spy_function *widen = function(&e, source, "widen");
         spy_status status = spy_call(widen, SPY_ARGS(spy_arg_f64("x", 2), spy_out_f64("_result", &y)));
         if (doubles) {
