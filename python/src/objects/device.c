@@ -679,11 +679,11 @@ static PyType_Slot spyp_device_slots[] = {
 };
 
 static PyType_Spec spyp_device_spec = {
-    "slangpy._slangpy.Device", sizeof(spyp_device), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, spyp_device_slots,
+    "slangpy._slangpy._Device", sizeof(spyp_device), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, spyp_device_slots,
 };
 
 static PyMethodDef spyp_device_functions[] = {
-    { "enumerate_adapters", spyp_enumerate, METH_VARARGS, "What adapters a backend has, as a list of dicts." },
+    { "_enumerate_adapters", spyp_enumerate, METH_VARARGS, "What adapters a backend has, as a list of dicts." },
     { "_set_logger", spyp_set_logger, METH_O, "function(level, message) for the messages of devices without one, or None." },
     { NULL, NULL, 0, NULL },
 };

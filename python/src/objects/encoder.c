@@ -434,7 +434,7 @@ static PyType_Slot spyp_encoder_slots[] = {
 };
 
 static PyType_Spec spyp_encoder_spec = {
-    "slangpy._slangpy.CommandEncoder",
+    "slangpy._slangpy._CommandEncoder",
     sizeof(spyp_encoder),
     0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
