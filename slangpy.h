@@ -824,7 +824,8 @@ SPY_API const char *spy_dtype_name(spy_dtype dtype);
 // Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
 // SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
 // Threads: any.
-SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                                       size_t count);
 
 // Dimensions that a tensor, a host array or a call has at most.
 #define SPY_MAX_RANK 8
@@ -986,8 +987,8 @@ SPY_API spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uin
 SPY_API bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: any.
-SPY_API spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
-                                          void *user_data);
+SPY_API spy_status spy_add_close_callback(spy_device *device,
+                                          void (*func)(spy_device *device, void *user_data), void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
 SPY_API spy_status spy_trim(spy_device *device);
@@ -1465,8 +1466,10 @@ SPY_API spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_b
 // Copy `data` into all elements; `data` may change after the return. Threads: any.
 SPY_API spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
 // The same for elements first .. first + count in row-major order, whatever the strides. Threads: any.
-SPY_API spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
-SPY_API spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
+                                         size_t size_bytes);
+SPY_API spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
+                                          size_t size_bytes);
 // Set every scalar of every element to `value`, converted to its type. Threads: any.
 SPY_API spy_status spy_tensor_fill(spy_tensor *tensor, double value);
 // Set every element to one value in C's layout: size_bytes is one element's size. Threads: any.
@@ -1521,7 +1524,8 @@ SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *des
 SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
 // step walks backwards, SPY_INDEX_NONE leaves start or stop out. Short for spy_create_indexed() with spy_index_range() there.
-SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
+SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop,
+                                     int64_t step);
 // tensor[..., index, ...]: the dimension disappears. Short for spy_create_indexed() with spy_index_at() there.
 SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 
@@ -1976,13 +1980,14 @@ typedef struct spy_uint3 {
 // For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
 // spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
 // thread_count must have one dimension.
-SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                                const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
 // `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
 // groups run, of plain functions too.
-SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
-                                         const spy_call_options *options);
+SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
+                                         spy_args args, const spy_call_options *options);
 
 // As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
 // is SPY_ERROR_INVALID_ARGUMENT.
@@ -1992,8 +1997,8 @@ SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const sp
 // What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
 // variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
 // without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
-SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                                size_t capacity);
+SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                char *text, size_t capacity);
 
 // >>prepared calls
 
@@ -2111,7 +2116,8 @@ SPY_API spy_tensor *spy_create_detached(spy_tensor *tensor);
 // The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
 // grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
 // `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
-SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
+SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
+                                        spy_module *module);
 
 // >>a value and its gradient, given one by one
 // pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter
@@ -2306,7 +2312,8 @@ SPY_API spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_ten
 // Record spy_tensor_fill() of a contiguous tensor.
 SPY_API spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
 // Record spy_tensor_write() of a contiguous tensor; the list keeps the data, in device memory, as they are now.
-SPY_API spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes);
+SPY_API spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data,
+                                  size_t size_bytes);
 // Record that all earlier work ends before later work begins. Tensors never need it: their order is kept anyway.
 SPY_API spy_status spy_list_barrier(spy_command_list *list);
 // Record names for debug tools (RenderDoc, Nsight): of the operations between push and pop, or of a point.
@@ -7049,15 +7056,17 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
 
 #define SPYI_WAIT_SLICE_NS 50000000u // desc.interrupt is asked so often
 
+// Waits for at most `slice_ns`, and takes that from *timeout_ns.
 static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t slice_ns,
                                   uint64_t *timeout_ns, spyi_text *error) {
-    size_t before = error->size;
     if (slice_ns > *timeout_ns) slice_ns = *timeout_ns;
-    spy_status status = base->backend->wait((spyi_gpu *)(void *)base, submit, slice_ns, error);
     if (*timeout_ns != UINT64_MAX) *timeout_ns -= slice_ns;
-    if (status == SPY_ERROR_NOT_READY && *timeout_ns > 0 && error->data)
-        error->data[error->size = before] = 0; // not a failure: the wait goes on
-    return status;
+    return base->backend->wait((spyi_gpu *)(void *)base, submit, slice_ns, error);
+}
+
+// "Not ready" after a slice is no failure when the wait goes on: what was said of it is removed.
+static void spyi_wait_goes_on(spyi_text *error, size_t size) {
+    if (error->data) error->data[error->size = size] = 0;
 }
 
 SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, bool interruptible,
@@ -7065,16 +7074,20 @@ SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
     spyi_gpu_base *base = (spyi_gpu_base *)(void *)gpu;
     const spy_interrupt *interrupt = &base->ctx->interrupt;
     bool asks = interruptible && base->slices && interrupt->func;
-    spy_status status = SPY_ERROR_NOT_READY;
+    size_t before = error->size;
+    spy_status status;
     // Most waits for a GPU end within the spin. A program's lock that is released meanwhile (an interpreter's, say) may be taken
     // by another thread, which keeps it for milliseconds: so desc.blocking hears only of waits that last longer.
-    if (base->spin_ns > 0 && base->ctx->blocking.func)
+    if (base->spin_ns > 0 && base->ctx->blocking.func) {
         status = spyi_wait_slice(base, submit, base->spin_ns, &timeout_ns, error);
-    if (status != SPY_ERROR_NOT_READY || timeout_ns == 0) return status;
+        if (status != SPY_ERROR_NOT_READY || timeout_ns == 0) return status;
+        spyi_wait_goes_on(error, before);
+    }
     spyi_block(base->ctx, true);
     for (;;) {
         status = spyi_wait_slice(base, submit, asks ? SPYI_WAIT_SLICE_NS : UINT64_MAX, &timeout_ns, error);
         if (!asks || status != SPY_ERROR_NOT_READY || timeout_ns == 0) break;
+        spyi_wait_goes_on(error, before);
         if (!interrupt->func(interrupt->user_data)) continue;
         spyi_text_add(error, "interrupted before its results came; the GPU goes on");
         status = SPY_ERROR_INTERRUPTED;
@@ -21566,7 +21579,7 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
                                    kind == SPY_DECL_KIND_STRUCT      ? "struct"
                                    : kind == SPY_DECL_KIND_ENUM      ? "enum"
                                    : kind == SPY_DECL_KIND_INTERFACE ? "interface"
-                                                                : "class",
+                                                                     : "class",
                                    &node, &nodes);
     if (kind != SPY_DECL_KIND_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
     else if (slang) spyi_sl_case_nodes(b, slang, &inside, &nodes);
@@ -26694,7 +26707,7 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
     // The union holds 64 bits of the number's own family.
     spy_dtype wide = arg->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
                      : arg->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
-                                                : SPY_DTYPE_UINT64;
+                                                     : SPY_DTYPE_UINT64;
     if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
     spyi_type_to_device(leaf->element, out, host, 1);
     return true;

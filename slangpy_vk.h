@@ -117,8 +117,8 @@ SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphor
 // transfer source and destination; indirect buffer for group counts, uniform and storage texel buffer for
 // Buffer<T> and RWBuffer<T>). desc->data must be NULL. The buffer
 // must outlive the tensor and all calls with it.
-SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
-                                         const spy_tensor_desc *desc);
+SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes,
+                                         uint64_t size_bytes, const spy_tensor_desc *desc);
 // The VkBuffer and the byte offset of a tensor's first element.
 SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
 

@@ -117,6 +117,18 @@ static void test_limits(void **state) {
     assert_int_equal(wait_for(8, 0, false), SPY_ERROR_NOT_READY);
     assert_int_equal(seen.waits, 1);
     assert_int_equal(seen.told, 0);
+    gpu.spin_ns = 0; // the backend is asked once, also without any time
+    assert_int_equal(wait_for(1, 0, false), SPY_OK);
+    assert_int_equal(wait_for(8, 0, true), SPY_ERROR_NOT_READY);
+    assert_int_equal(seen.waits, 1);
+}
+
+// Work in an engine's command buffer is not ready, however long one waits: the backend says why.
+static void test_held(void **state) {
+    (void)state;
+    assert_int_equal(wait_for(8, UINT64_MAX, false), SPY_ERROR_NOT_READY);
+    assert_int_equal(seen.waits, 2);
+    assert_string_equal(spyi_text_str(&said), "not finished");
 }
 
 // A backend that sleeps at once (lavapipe), one that cannot wait in slices (CUDA), and a program without callbacks.
@@ -142,6 +154,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_short_waits_tell_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_waits_tell_and_ask, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_held, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

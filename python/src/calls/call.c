@@ -7,7 +7,7 @@
 
 #define SPYP_MOST_ARGS 64
 
-// Calls of this thread within the arguments and callbacks of each other. Each takes 11 KiB of its stack.
+// So many calls of one thread may run within each other's arguments and callbacks. Each takes 11 KiB of the thread's stack.
 #define SPYP_MOST_NESTED 64
 static SPYP_THREAD_LOCAL int spyp_nested;
 
@@ -27,7 +27,7 @@ typedef struct spyp_invocation {
 
 // >>errors
 
-// Behind the error for a value of no kind that can be an argument: what the parameter's type is.
+// Adds the parameter's type to the text of the exception for a value that cannot be an argument.
 static void spyp_add_expected(spyp_call *call, const char *name, Py_ssize_t position) {
     PyObject *type, *value, *trace, *expected;
     if (call->foreign || !PyErr_ExceptionMatches(PyExc_TypeError) || !(expected = spyp_argument_types(call->function, name, position))) return;
@@ -50,7 +50,7 @@ static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t posi
     else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
 }
 
-// Raises the device's error, without a name before C's text, which names the function.
+// Raises the device's error without a name before the library's text, because that text names the Slang function.
 static PyObject *spyp_raise_call(spyp_device *d) {
     d->what = NULL;
     return spyp_raise(d);
@@ -58,7 +58,7 @@ static PyObject *spyp_raise_call(spyp_device *d) {
 
 // >>arguments
 
-// `text`: its name, or NULL. `position`: from 0 without a bound instance, which has -1.
+// Converts one argument. `text` is its name, or NULL. `position` counts from 0; a bound instance has -1.
 static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position) {
     spyp_call *call = &in->call;
     if (in->args.count == SPYP_MOST_ARGS) {
@@ -81,7 +81,7 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
 
 // >>where the result goes
 
-// Into a value of whatever kind, or into a new tensor.
+// Makes the argument for a result that has no place of its own: a value of any type, or a new tensor.
 static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
     if (in->call.mode == SPY_CALL_MODE_DEFAULT) return tensor ? spy_out_tensor("_result", &in->tensor) : spy_out_result("_result", &in->value);
     in->pair[0] = tensor ? spy_out_tensor(NULL, &in->tensor) : spy_out_result(NULL, &in->value);
@@ -90,7 +90,7 @@ static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
     return spy_arg_diff_pair("_result", pair);
 }
 
-// Whether a name or class says 'numpy' or 'tensor'; -1 with an error: neither.
+// Checks `_result` given as a name or class. Returns 0 if it says 'numpy' or 'tensor', and -1 with an exception set otherwise.
 static int spyp_result_kind(spyp_invocation *in) {
     PyObject *given = in->result;
     const char *word = NULL;
@@ -115,7 +115,7 @@ static int spyp_result_kind(spyp_invocation *in) {
     return -1;
 }
 
-// Whether an argument is a number, or numbers that cannot be written.
+// Tells whether an argument is a number, or an array of numbers that cannot be written.
 static bool spyp_is_constant(const spy_arg *arg) {
     bool number = arg->kind == SPY_ARG_KIND_BOOL || arg->kind == SPY_ARG_KIND_INT || arg->kind == SPY_ARG_KIND_UINT || arg->kind == SPY_ARG_KIND_FLOAT;
     return number || (arg->kind == SPY_ARG_KIND_ARRAY && arg->direction == SPY_DIRECTION_DEFAULT);
@@ -158,7 +158,7 @@ static int spyp_take_result(spyp_invocation *in) {
     return 0;
 }
 
-// One value of more than SPY_RESULT_BYTES, which came as a tensor of one element.
+// Reads a result of more than SPY_RESULT_BYTES, which the library gives as a tensor of one element.
 static PyObject *spyp_give_large(spyp_function *f, const spy_result *value) {
     spyp_device *d = f->module->device;
     PyObject *result = NULL;
@@ -281,7 +281,7 @@ static int spyp_take_options(spyp_invocation *in) {
     return 0;
 }
 
-// Ends with spyp_nested--, also behind an error.
+// The caller must decrement spyp_nested afterwards, also after an error.
 static inline int spyp_nested_begin(spyp_call *call) {
     if (SPYP_LIKELY(++spyp_nested <= SPYP_MOST_NESTED)) return 0;
     PyErr_Format(PyExc_RecursionError, "%U: expected at most %d calls within each other's arguments", call->function->name, SPYP_MOST_NESTED);
@@ -298,7 +298,7 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     in->value.type = in->grad.type = NULL;
 }
 
-// Modules whose files have changed are reloaded before the call; a failure is logged, and the old code stays.
+// Reloads modules whose files have changed. If that fails, the log is told, and the old code stays.
 static void spyp_look_for_changes(spyp_device *d) {
     const char *what = d->what;
     if (!d->hot_reload) return;
@@ -307,14 +307,14 @@ static void spyp_look_for_changes(spyp_device *d) {
     d->what = what;
 }
 
-// By Function.cuda_stream(), for a call that is not recorded; NULL: none.
+// Returns the stream that Function.cuda_stream() has set, or NULL. Calls that are recorded have none.
 static void *spyp_asked_stream(const spyp_invocation *in) {
     const spyp_function *f = in->call.function;
     return f->chain && !in->append_to ? f->chain->stream : NULL;
 }
 
-// Before and after the work of a call: on the stream that was asked for, which the device's own goes on behind, and in order with
-// those that arrays of other libraries come from.
+// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's own stream continues
+// after it. The call is ordered with the streams of the libraries whose arrays it uses.
 static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
     spyp_device *d = in->call.function->module->device;
     spy_status status = spyp_stream_begin(d, stream);
@@ -341,7 +341,7 @@ static spy_status spyp_call_in_order(const spyp_invocation *in) {
     return status == SPY_OK ? back : status;
 }
 
-// A recorded call runs later: until then its encoder keeps what it was given, which may be the memory of others.
+// A recorded call runs later. Until then the encoder keeps the call's arguments, which may be memory of other libraries.
 static int spyp_keep_arrays(const spyp_invocation *in, PyObject *const *args, Py_ssize_t n) {
     PyObject *all = PyTuple_New(n + 1);
     if (!all) return -1;
@@ -390,7 +390,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
 
 typedef PyObject *(*spyp_verb)(spyp_invocation *in, void *data);
 
-// Calls `verb` with the arguments built, inside the device.
+// Converts the arguments, enters the device and calls `verb`.
 static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t first, PyObject *kwargs, bool result, const char *what,
                                      spyp_verb verb, void *data) {
     spyp_function *f = (spyp_function *)self;
@@ -468,7 +468,7 @@ static int spyp_threads_parse(const spyp_device *device, PyObject *object, bool 
     return -1;
 }
 
-// The first argument, by position or name, then those of the function; vars={} and command_encoder=None are ours too.
+// Takes the first argument, by position or name, then those of the function. The keywords vars and command_encoder are options.
 static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
     const char *verb = indirect ? "dispatch_indirect" : "dispatch", *what = indirect ? "groups" : "thread_count";
     spyp_function *f = (spyp_function *)self;

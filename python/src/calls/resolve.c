@@ -5,7 +5,7 @@
 
 #define SPYP_RECORD_MOST 8
 
-// A fixed number of values by name.
+// An object with a fixed number of values, which have names in its class.
 typedef struct spyp_record {
     PyObject_HEAD
     PyObject *values[SPYP_RECORD_MOST];
@@ -86,7 +86,7 @@ static PyObject *spyp_dims_tuple(const spy_dims *dims) {
     return tuple;
 }
 
-// Takes the values; NULL when one of them is.
+// Takes over the references of all values. Returns NULL if one of them is NULL.
 static PyObject *spyp_record_make(PyTypeObject *type, PyObject *const *values, size_t count) {
     spyp_record *record = (spyp_record *)spyp_alloc(type);
     bool good = record != NULL;
@@ -116,7 +116,7 @@ static bool spyp_is_parameter(const spy_binding *b) {
     return b->depth == 0 && strcmp(b->path, "_result") != 0;
 }
 
-// The types of the parameters, or the bindings themselves.
+// Returns the parameters' types, or the bindings themselves, as a new tuple.
 static PyObject *spyp_bindings_tuple(const spy_resolution *r, bool types) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < r->binding_count; i++) {

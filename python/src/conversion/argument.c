@@ -20,7 +20,7 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     spyp_arena_begin(&call->arena);
 }
 
-// A tensor without an owner in Python (or NULL) goes, unless the device has gone before it.
+// Releases a tensor that no Python object owns. `tensor` may be NULL. If the device is closed, its tensors are gone already.
 void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor) {
     if (tensor && d->device && d->fork_count == spyp.fork_count) spy_release_tensor(tensor);
 }
@@ -43,7 +43,7 @@ int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const 
     return 0;
 }
 
-// The converter for a kind of value that the call site has not met; remembered there.
+// Finds the converter for an object whose type this function has not been called with yet, and remembers it in the function.
 const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     const spyp_converter *converter = spyp_converter_of(object);
@@ -64,7 +64,7 @@ void spyp_error_prefix(spyp_call *call, const char *format, ...) {
     va_end(list);
 }
 
-// Of values within others.
+// Converts a value that lies within another one, such as a field of a dict.
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
     if (spyp_arena_down(&call->arena) < 0) return -1;
     int status = spyp_convert_here(call, object, name, arg);

@@ -33,7 +33,8 @@ typedef struct spyp_update { // an object to be told what came back: see spyp_ca
     struct spyp_update *next;
 } spyp_update;
 
-// From a value to a part of it: a field, or any element (NULL). On the C stack, while the part is converted.
+// One step from a value to a part of it: the name of a field, or NULL for any element. It lies on the C stack while the part is
+// converted.
 typedef struct spyp_step {
     const struct spyp_step *up;
     const char *field;
@@ -63,16 +64,17 @@ void spyp_call_begin(spyp_call *call, spyp_function *function);
 void spyp_call_end(spyp_call *call);
 void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor); // releases a tensor (or NULL) that has no owner in Python, unless the device has gone before it
 
-// One kind of Python value that can be an argument. `convert` fills *arg (name is set) and gives 0, or -1 with an error.
+// Converts one kind of Python values to arguments. `convert` fills *arg, whose name is set already. It returns 0, or -1 with an
+// exception set.
 typedef struct spyp_converter {
     const char *kind; // for messages
     int (*convert)(spyp_call *call, PyObject *object, spy_arg *arg);
 } spyp_converter;
 const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object); // for a kind of value that the call site has not met; remembered there
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg); // also of values within others
-// `object` is told of the value that `part` becomes, at `place` or by update_this().
+// After the call, the value that `part` has become is stored at `place`, or given to object.update_this().
 int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const spyp_part *part);
-// Puts words before the text of an error of ours: "%U: argument 'x': ...". Errors of the user's own code stay as they are.
+// Puts words such as "%U: argument 'x': " before the text of the exception that is set. Exceptions of the user's code stay as they are.
 void spyp_error_prefix(spyp_call *call, const char *format, ...);
 
 static inline int spyp_convert_here(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
@@ -94,20 +96,21 @@ static inline int spyp_convert_here(spyp_call *call, PyObject *object, const cha
 const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
 void spyp_input_only(spy_arg *arg); // host arrays in it are only read
 int spyp_int_error(PyObject *number); // OverflowError: an int that no type has. Always -1
-// What the call writes into array->data goes on to array->place. 1: so it will; 0: too many arguments; -1: an error.
+// Arranges that what the call writes into array->data is copied to array->place. Returns 1, or -1 with an exception set.
 int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
-// A value of a class that users have registered: `converter` makes an argument of it; NULL: it is none.
+// Returns the converter for a value of a class that users have registered. NULL without an exception: its class is not registered.
 const spyp_converter *spyp_extension_converter(PyObject *object);
 
 // >>structs.c
-// A tuple for a struct, or a list of structs for an array of them, whose items are `rows`: 1; 0: it is something else; -1 with an error.
+// Converts a tuple for a struct, or a list of structs for an array of them. `rows` has the items. Returns 1, or 0 if the parameter is
+// something else, or -1 with an exception set.
 int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_arg *arg);
 
 // >>parameters.c: what a function takes
 // A Function that arguments can be converted for; calling it needs more (spyp_function_make).
 PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObject *name);
-// What some overload of the function does; found out by reflection when first asked.
+// A function has a trait if one of its overloads has it. Reflection finds the traits when they are first asked for.
 #define SPYP_TRAIT_KNOWN 1u
 #define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
 #define SPYP_TRAIT_POINTERS 8u // has a parameter that is a pointer, or has one in it
@@ -115,26 +118,26 @@ PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObjec
 #define SPYP_TRAIT_PAIRS 32u // has a parameter that is or holds a DifferentialPair<T>
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
-// The first declaration of the function; NULL: reflection does not know it. Enters the device.
+// Returns the function's first declaration, or NULL if reflection does not know the function. Enters the device.
 const spy_decl *spyp_declared(spyp_function *function);
-// The type of an overload's parameter by its name (NULL: by its position, as spyp_argument_name); NULL: it has none.
+// Returns the type of an overload's parameter by its name, or by its position if `name` is NULL. Returns NULL if it has no such parameter.
 const spy_type_info *spyp_parameter_type(spyp_function *function, const spy_decl *decl, const char *name, Py_ssize_t position);
-// What the parameter of that position is called; NULL: not known, or overloads do not agree. An error that is set stays.
+// Returns the name of the parameter at a position, or NULL if it is not known or the overloads differ. Keeps an exception that is set.
 const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
-// The types that overloads have for a parameter, by its name or else by its position, as text: "int or float3"; a new reference, NULL
-// without an error: not known. An error that is set stays.
+// Returns the types that the overloads have for a parameter as new text: "int or float3". The parameter is found by its name, or else
+// by its position. NULL without an exception: the types are not known. Keeps an exception that is set.
 PyObject *spyp_argument_types(spyp_function *function, const char *name, Py_ssize_t position);
-// The parameter of that position (the bound instance not counted) that `dict` has an entry for; borrowed, or NULL.
+// Returns the entry that `dict` has for the name of the parameter at a position, borrowed, or NULL. A bound instance is not counted.
 PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
 int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what); // -1: it has no such parameter
 
 // >>references.c: generators, references and packed arguments
 const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of these
-// A value that goes in and comes back: *part. Numbers and arrays of numbers come back as values, dicts field by field; the
-// rest is changed in place.
+// Converts a value that comes back after the call, and describes it in *part. Numbers and arrays of numbers come back as new values,
+// dicts field by field; other values are changed in place.
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
 int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg); // a ValueRef for `_result`
-// The same for a place of any object, which gets `otherwise` (kept by the caller) when nothing comes.
+// Does the same for a place in any object. The place gets `otherwise`, which the caller keeps, if nothing comes back.
 int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg);
 PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
 int spyp_give_updates(spyp_call *call);
@@ -148,40 +151,45 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *pair, spy_arg *arg); // 
 int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out);     // see spyp_back.host; as spyp_make_back
 PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like);       // new reference
 int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg);
-// A result and its gradient: a Tensor with it, or a DiffPair. Takes both references; either may be NULL with an error.
+// Returns a result and its gradient as a Tensor with a gradient, or as a DiffPair. Takes over both references. If one is NULL, an
+// exception is set.
 PyObject *spyp_pair_give(PyObject *primal, PyObject *grad);
 int spyp_gradient_ready(PyObject *module);
 
 // >>streams.c: streams of CUDA
-// A stream as int (0: CUDA's default one), or an object that has one; -1 with an error.
+// Parses a stream, given as an int (0: CUDA's default stream) or as an object that has one. Returns -1 with an exception set.
 int spyp_stream_parse(PyObject *object, void **stream);
-// Round work on another stream than the device's (NULL: none), which goes on behind it. Inside the device.
+// Call these round work that goes to `stream`; the device's own stream continues after it. NULL is no other stream. Call them inside
+// the device.
 spy_status spyp_stream_begin(spyp_device *device, void *stream);
 spy_status spyp_stream_end(spyp_device *device, void *stream);
 int spyp_stream_follow(spyp_device *device); // work goes to the stream that `follow` says; -1 with an error
 
 // >>foreign.c: CUDA memory of other libraries, in and out, without a copy
 struct spyp_dl_versioned;
-// Inside the device: others' streams and its own, at the outermost entry and leaving.
+// Order the streams of other libraries with the device's own, when the device is entered and left. See spyp_above.
 int spyp_stream_enter(spyp_device *device); // -1 with an error, outside again
 void spyp_stream_leave(spyp_device *device);
-// An array in CUDA memory as an argument: 1; 0: it lies elsewhere, or the device is not CUDA's; -1 with an error.
+// Converts an array in CUDA memory. Returns 1, or 0 if its memory is not CUDA's or the device is not, or -1 with an exception set.
 int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg);
-// A Tensor over such an array's memory; NULL without an error: as 0. `dtype`: None, or what its numbers are seen as.
-// `reads`: it is only read, and may be a read-only one.
+// Makes a Tensor over the memory of such an array. NULL without an exception: it is no such array. `dtype` is None, or the element type
+// that its numbers are seen as. If `reads` is true, the tensor is only read, and the array may be read-only.
 PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *device, PyObject *object, PyObject *dtype, bool reads, const char *what);
-// Round a call, inside the device: its work and that of the arrays' libraries. `own`: the stream of the call.
+// Call these round the work of a call, inside the device. They order it with the streams of the arrays' libraries. `own` is the stream
+// of the call.
 spy_status spyp_foreign_begin(const spyp_call *call, void *own);
 spy_status spyp_foreign_end(const spyp_call *call, void *own);
 void spyp_foreign_return(spyp_call *call);      // the end of spyp_call_end()
-// What a recorded call uses, `objects`, into a list, with leases for streams of others; -1 with an error.
+// Adds the objects that a recorded call uses to a list, with leases for the streams of other libraries. Returns -1 with an exception set.
 int spyp_foreign_keep(const spyp_call *call, PyObject *list, PyObject *objects);
 void spyp_imports_drop(spyp_device *device);    // the device is closed
 int spyp_work_stream_of(PyTypeObject *type, int device, void **stream); // 1; 0: it cannot be asked from C; -1 with an error
-// Memory that two sides use: `object` is kept, and the stream (NULL: not known) is ordered with the device's work meanwhile.
+// Makes a lease of memory that this device and another library use. As long as the lease lives, `object` is kept, and `stream` (NULL: it
+// is not known) is ordered with the device's work.
 PyObject *spyp_lease_make(spyp_device *device, void *stream, PyObject *object);
 void spyp_lease_end(PyObject *lease); // its memory is used again after what its stream was given; takes the reference
-// Takes a tensor; gives it as an array of the call's library, if that is one. Outside the device.
+// Returns a tensor as an array of the library whose arrays the call got, or else as it is. Takes over the reference. Call it outside
+// the device.
 PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor);
 int spyp_foreign_ready(PyObject *module);
 

@@ -39,7 +39,7 @@ static int spyp_convert_int(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 0;
 }
 
-// A generic parameter takes it as float; a double one gets all its digits.
+// A generic parameter takes a Python float as float. A double parameter gets all its digits.
 static int spyp_convert_float(spyp_call *call, PyObject *object, spy_arg *arg) {
     double value = PyFloat_AsDouble(object);
     SPYP_UNUSED(call);
@@ -49,7 +49,7 @@ static int spyp_convert_float(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 0;
 }
 
-// What has __index__ or __float__: numbers of other libraries.
+// Converts an object with __index__ or __float__, such as a number of another library.
 static int spyp_convert_number(spyp_call *call, PyObject *object, spy_arg *arg) {
     bool whole = PyIndex_Check(object);
     PyObject *number = whole ? PyNumber_Index(object) : PyNumber_Float(object);
@@ -62,7 +62,8 @@ static int spyp_convert_number(spyp_call *call, PyObject *object, spy_arg *arg) 
     return status;
 }
 
-// What knows where its memory is, for a pointer: .device_address, or .data_ptr() as torch has it.
+// Converts an object that knows the address of its memory, for a pointer parameter. It has .device_address, or .data_ptr() as
+// torch's tensors have.
 static int spyp_convert_address(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *address = PyObject_GetAttrString(object, PyObject_HasAttrString(object, "device_address") ? "device_address" : "data_ptr");
     if (address && PyCallable_Check(address)) spyp_replace(&address, PyObject_CallNoArgs(address));
@@ -96,7 +97,7 @@ static bool spyp_is_sequence(PyObject *object) {
     return PyList_Check(object) || PyTuple_Check(object);
 }
 
-// The numbers so far, and all further ones, become float64.
+// Converts the numbers that were collected so far to float64. All further ones are stored as float64, too.
 static void spyp_listing_widen(spyp_listing *listing) {
     for (size_t i = 0; i < listing->count && !listing->floats && !listing->wide; i++) {
         double value = listing->least < 0 ? (double)(int64_t)listing->data[i] : (double)listing->data[i];
@@ -137,7 +138,7 @@ static int spyp_listing_int(spyp_call *call, spyp_listing *listing, PyObject *ob
     return spyp_listing_add(call, listing, overflow ? (uint64_t)u : (uint64_t)n);
 }
 
-// A number, or one of another library: numpy's scalars and their like.
+// Adds a number to the listing. It may be Python's or another library's, such as a numpy scalar.
 static int spyp_listing_number(spyp_call *call, spyp_listing *listing, PyObject *object) {
     if (PyBool_Check(object) && !listing->floats && !listing->wide) return spyp_listing_add(call, listing, object == Py_True);
     if (PyLong_Check(object)) return spyp_listing_int(call, listing, object);
@@ -168,7 +169,7 @@ static int spyp_listing_ragged(const spyp_listing *listing, uint32_t depth, Py_s
     return -1;
 }
 
-// How many levels a list has, by its first items; it has too many. Always -1, with an error.
+// Raises an error for a list with too many levels, which says how many it has by following the first items. Always returns -1.
 static int spyp_listing_deep(spyp_call *call, PyObject *items, uint32_t depth) {
     PyObject *item = PyTuple_Size(items) ? Py_NewRef(PyTuple_GetItem(items, 0)) : NULL;
     if (!item || !spyp_is_sequence(item)) {
@@ -185,7 +186,7 @@ static int spyp_listing_deep(spyp_call *call, PyObject *items, uint32_t depth) {
 
 static int spyp_listing_walk(spyp_call *call, spyp_listing *listing, PyObject *object, uint32_t depth);
 
-// A list as a tuple, or a vector or matrix of `n` items.
+// Adds the `n` items of a sequence to the listing. `items` is a tuple with a list's items, or a vector or a matrix.
 static int spyp_listing_items(spyp_call *call, spyp_listing *listing, PyObject *items, Py_ssize_t n, uint32_t depth) {
     spy_shape *shape = &listing->shape;
     bool tuple = PyTuple_Check(items);
@@ -215,7 +216,7 @@ static int spyp_listing_walk(spyp_call *call, spyp_listing *listing, PyObject *o
     return status;
 }
 
-// Names the number that `dtype` does not have. Always -1.
+// Raises an OverflowError that names the first number that does not fit into `dtype`. Always returns -1.
 static int spyp_listing_misfit(const spyp_listing *listing, spy_dtype dtype) {
     size_t i = 0;
     uint64_t unused;
@@ -253,7 +254,7 @@ static int spyp_convert_numbers_of(spyp_call *call, PyObject *items, spy_arg *ar
 
 // >>lists of dicts and of tensors
 
-// The values of one field in all dicts of a list, as a list; NULL with an error.
+// Returns a list of the values that one field has in all dicts of a list, or NULL with an exception set.
 static PyObject *spyp_column(PyObject *rows, PyObject *key, Py_ssize_t fields) {
     PyObject *column = PyList_New(0);
     for (Py_ssize_t i = 0; column && i < PyTuple_Size(rows); i++) {
@@ -269,7 +270,7 @@ static PyObject *spyp_column(PyObject *rows, PyObject *key, Py_ssize_t fields) {
 
 static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg);
 
-// A list of dicts is a dict of lists: one dimension of structs.
+// Converts a list of dicts as a dict of lists: the structs have one dimension.
 static int spyp_convert_dicts(spyp_call *call, PyObject *rows, spy_arg *arg) {
     PyObject *columns = spyp_arena_kept(&call->arena, PyDict_New());
     PyObject *first = columns ? spyp_arena_kept(&call->arena, spyp_dict_items(PyTuple_GetItem(rows, 0), NULL)) : NULL;
@@ -289,7 +290,7 @@ static int spyp_convert_dicts(spyp_call *call, PyObject *rows, spy_arg *arg) {
     return status == 0 ? spyp_convert_dict(call, columns, arg) : -1;
 }
 
-// A list of tensors or of DiffPairs is a struct without names: the elements of an array of buffers or of DifferentialPairs.
+// Converts a list of tensors or of DiffPairs as a struct without names of fields. It feeds an array of buffers or DifferentialPairs.
 static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg) {
     Py_ssize_t n = PyTuple_Size(tensors);
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
@@ -380,7 +381,7 @@ static int spyp_convert_math(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 0;
 }
 
-// A scalar of numpy's keeps its type.
+// Converts an array of one number, such as a numpy scalar. The argument gets the array's type.
 static int spyp_convert_array_scalar(const spyp_host_array *array, spy_arg *arg) {
     const void *p = array->data;
     PyObject *number = spyp_scalar_read(array->dtype, p);
@@ -509,7 +510,7 @@ int spyp_array_write_back(spyp_call *call, const spyp_host_array *array) {
 
 // >>map()
 
-// One entry of map(): a tuple of kernel dimensions, or a type.
+// Applies one entry of map() to an argument. The entry is a tuple of kernel dimensions, or a type.
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg) {
     if (arg->kind == SPY_ARG_KIND_PAIR) return spyp_map_pair(call, map, arg);
     if (PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map)) {

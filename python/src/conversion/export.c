@@ -11,7 +11,7 @@
 
 enum { SPYP_EXPORT_RANK = 2 * SPY_MAX_RANK, SPYP_EXPORT_ALIGN = 256 };
 
-// One allocation of malloc's: consumers free it from any thread, without the GIL.
+// The memory of an export is one block from malloc, because consumers free it from any thread and without the GIL.
 typedef struct spyp_export {
     union {
         spyp_dl_legacy legacy;
@@ -21,7 +21,7 @@ typedef struct spyp_export {
     PyObject *lease; // of the tensor whose memory it is; NULL: it is a copy
 } spyp_export;
 
-// Behind the interpreter's end, nobody is left to whom the tensor could go back.
+// Frees an export. After the interpreter has ended, its tensor cannot be given back.
 static void spyp_export_end(spyp_export *e, void *memory) {
     if (e->lease && Py_IsInitialized()) {
         PyGILState_STATE state = PyGILState_Ensure();
@@ -39,7 +39,7 @@ static void spyp_delete_versioned(spyp_dl_versioned *self) {
     spyp_export_end((spyp_export *)(void *)self, self->context);
 }
 
-// A capsule that nobody has consumed still owns its memory.
+// Frees the memory of a capsule that nobody has consumed.
 static void spyp_capsule_end(PyObject *capsule) {
     if (PyCapsule_IsValid(capsule, SPYP_DL_NAME)) {
         spyp_dl_legacy *legacy = (spyp_dl_legacy *)PyCapsule_GetPointer(capsule, SPYP_DL_NAME);
@@ -65,8 +65,8 @@ static uint8_t spyp_dl_code(spy_dtype dtype) {
     }
 }
 
-// Fills `tensor` with the sizes of `t`, packed in host memory, and the type of its numbers; -1 with an error when it has no such
-// form.
+// Fills `tensor` with the sizes of `t`, packed in host memory, and the type of its numbers. Returns -1 with an exception set if DLPack
+// has no form for it.
 static int spyp_export_describe(spyp_tensor *t, const spy_tensor_info *info, spyp_export *e,
                                 spyp_dl_tensor *tensor) {
     spy_shape inner;
@@ -99,7 +99,7 @@ static int spyp_export_describe(spyp_tensor *t, const spy_tensor_info *info, spy
     return 0;
 }
 
-// Inside the device: where the elements are, instead of a copy.
+// Fills in where the elements lie in the device's memory, instead of a copy. Call it inside the device.
 static int spyp_export_place(spyp_tensor *t, const spy_tensor_info *info, spyp_export *e, spyp_dl_tensor *tensor) {
     size_t item = tensor->dtype.bits / 8u, each = 1;
     for (int32_t i = (int32_t)info->shape.rank; i < tensor->ndim; i++) each *= (size_t)e->shape[i];
@@ -115,7 +115,7 @@ static int spyp_export_place(spyp_tensor *t, const spy_tensor_info *info, spyp_e
     return 0;
 }
 
-// Inside the device: room for `data` bytes behind the export's head; NULL with an error.
+// Allocates an export with room for `data` bytes. Returns NULL with an exception set. Call it inside the device.
 static spyp_export *spyp_export_new(bool versioned, uint64_t flags, size_t data, spyp_dl_tensor **tensor) {
     size_t head = (sizeof(spyp_export) + SPYP_EXPORT_ALIGN - 1) / SPYP_EXPORT_ALIGN * SPYP_EXPORT_ALIGN;
     char *memory = (char *)malloc(SPYP_EXPORT_ALIGN + head + data);
@@ -146,7 +146,7 @@ static void spyp_export_free(spyp_export *e, bool versioned) {
     else e->managed.legacy.deleter(&e->managed.legacy);
 }
 
-// Inside the device: a copy of the elements in the form that DLPack wants; NULL with an error.
+// Makes an export with a copy of the elements in host memory. Returns NULL with an exception set. Call it inside the device.
 static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     spyp_dl_tensor *tensor;
@@ -164,7 +164,8 @@ static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
     return NULL;
 }
 
-// The memory itself, for work in `stream` (NULL: not known), which begins after the device's so far. Outside the device.
+// Makes an export of the tensor's own memory. Work in `stream` (NULL: it is not known) begins after the device's work so far. Call it
+// outside the device.
 static spyp_export *spyp_export_share(spyp_tensor *t, bool versioned, void *stream) {
     spyp_dl_tensor *tensor;
     spyp_export *e = NULL;
@@ -188,7 +189,7 @@ spyp_dl_versioned *spyp_export_shared(spyp_tensor *t, void *stream) {
     return e ? &e->managed.versioned : NULL;
 }
 
-// What the arguments ask for: 1: the memory itself; 0: a copy in host memory; 2: one on the device; -1 with an error.
+// Returns what the arguments ask for: 1 the memory itself, 0 a copy in host memory, 2 a copy on the device, or -1 with an exception set.
 static int spyp_export_check(const spyp_device *d, PyObject *stream, PyObject *device, PyObject *copy) {
     int here = d->cuda >= 0 ? SPYP_DL_CUDA : SPYP_DL_CPU, number = d->cuda >= 0 ? d->cuda : 0, type = here, id = number;
     if (device != Py_None) {
@@ -215,7 +216,7 @@ static int spyp_export_check(const spyp_device *d, PyObject *stream, PyObject *d
     return -1;
 }
 
-// None is CUDA's default stream, -1 none at all.
+// Parses the argument `stream`. None is CUDA's default stream, and -1 is no stream.
 static int spyp_consumer_stream(PyObject *object, void **stream) {
     *stream = SPY_CUDA_STREAM_LEGACY;
     if (object == Py_None) return 0;
@@ -300,7 +301,7 @@ static PyObject *spyp_interface_make(spyp_tensor *t) {
     return dict;
 }
 
-// An AttributeError where there is none, so that hasattr() says it.
+// Raises an AttributeError if the tensor has no such interface, so that hasattr() is False.
 static PyObject *spyp_tensor_interface(PyObject *self, void *ignored) {
     spyp_tensor *t = (spyp_tensor *)self;
     SPYP_UNUSED(ignored);
@@ -389,7 +390,7 @@ static PyMethodDef spyp_export_methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
-// _is_static(struct, name): whether a struct's method has no `this`; for instances.py.
+// _is_static(struct, name) tells instances.py whether a struct's method has no `this`.
 static PyObject *spyp_is_static(PyObject *self, PyObject *args) {
     PyObject *struct_type, *found = NULL;
     const char *name;

@@ -40,7 +40,7 @@ static void spyp_find_requires_grad(spyp_producer *p) {
     else Py_DECREF(descriptor);
 }
 
-// Of libraries that have no functions for C. slangpy/interop.py knows how torch and CuPy call theirs.
+// Asks slangpy/interop.py for the functions of a library that has no DLPack functions for C. It knows torch and CuPy.
 static int spyp_ask_library(spyp_producer *p) {
     PyObject *module = PyImport_ImportModule("slangpy.interop");
     PyObject *pair = module ? PyObject_CallMethod(module, "_library_of", "O", (PyObject *)p->type) : NULL;
@@ -54,7 +54,7 @@ static int spyp_ask_library(spyp_producer *p) {
     return wrap ? 0 : -1;
 }
 
-// What is known of it is kept, with the type, until others push it out.
+// Finds out what is known of a type of arrays. The answer is kept, with the type, until other types take its place.
 static int spyp_meet_producer(PyTypeObject *type, spyp_producer *out) {
     static uint32_t turn;
     spyp_producer p = { (PyTypeObject *)Py_NewRef((PyObject *)type), spyp_find_exchange(type), NULL, NULL, NULL, NULL };
@@ -105,7 +105,7 @@ static int spyp_add_stream(spyp_call *call, void *stream) {
     return 0;
 }
 
-// Where a library works now.
+// Asks a library for the stream that it works in now.
 static int spyp_ask_stream(const spyp_producer *p, int device, void **stream) {
     *stream = SPY_CUDA_STREAM_LEGACY;
     if (p->api && p->api->work_stream(SPYP_DL_CUDA, device, stream) != 0) return -1;
@@ -165,7 +165,7 @@ static int spyp_bad_dl_type(const spyp_dl_tensor *t) {
     return spyp_unsupported(text);
 }
 
-// The product, or INT64_MAX, which spyp_extent_range() refuses.
+// Returns the product, or INT64_MAX if it is too large; spyp_extent_range() refuses that.
 static int64_t spyp_times(int64_t step, int64_t size) {
     return size > 0 && step > INT64_MAX / size ? INT64_MAX : size > 0 ? step * size : step;
 }
@@ -260,7 +260,8 @@ static int spyp_see_interface(PyObject *items, spyp_seen_array *seen, PyObject *
 
 // >>tensors over it
 
-// Bytes from the lowest to behind the highest element, and the first one's place in them; -1 with an error.
+// Computes the bytes from the lowest element to the end of the highest one, and where the first element lies. Returns -1 with an
+// exception set.
 static int spyp_extent_range(const spyp_extent *e, int64_t *count, int64_t *first, int64_t *elements) {
     int64_t low = 0, high = 0, most = INT64_MAX / 64;
     *elements = 1;
@@ -305,8 +306,8 @@ static spy_tensor *spyp_tensor_over_extent(spyp_device *d, const spyp_extent *e)
     return made;
 }
 
-// A tensor for each array that was met lately: addresses of an allocator, and sizes, come again and again. It keeps nothing
-// alive; what lies at the address is the array's that comes with the call.
+// Tensors over the arrays that were arguments lately, because an allocator gives the same addresses and sizes again and again. They
+// keep no memory alive: what lies at an address belongs to the array that comes with the call.
 #define SPYP_IMPORTS 256
 #define SPYP_IMPORT_WAYS 4
 typedef struct spyp_import {
@@ -413,7 +414,7 @@ static int spyp_borrow_imports(spyp_call *call, spyp_device *d) {
 
 // >>asking an array
 
-// What a library says of an array that it cannot give, as a TypeError.
+// Raises a TypeError with the text of the exception that a library raised for an array.
 static int spyp_unsupported_by(void) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -426,7 +427,7 @@ static int spyp_unsupported_by(void) {
     return -1;
 }
 
-// The device's own stream as DLPack and the array interface count them: 0 is nobody's. NULL with an error.
+// Returns the device's stream as DLPack and the array interface number streams. They have no stream 0. NULL with an exception set.
 static PyObject *spyp_own_stream(spyp_device *d) {
     if (spyp_enter(d, "CUDA array") < 0) return NULL;
     void *stream = spy_cuda_get_stream(d->device);
@@ -434,7 +435,7 @@ static PyObject *spyp_own_stream(spyp_device *d) {
     return PyLong_FromVoidPtr(stream);
 }
 
-// An array through its __dlpack__, which orders its stream before `stream`. *capsule: a new reference.
+// Describes an array by its __dlpack__, which orders the library's stream before the device's. *capsule is a new reference.
 static int spyp_see_dlpack(spyp_device *d, PyObject *object, spyp_seen_array *seen, PyObject **capsule) {
     PyObject *stream = NULL, *plain = NULL;
     *capsule = NULL;
@@ -452,7 +453,8 @@ static int spyp_see_dlpack(spyp_device *d, PyObject *object, spyp_seen_array *se
     return hold ? 1 : -1;
 }
 
-// Whether the object has an array in CUDA memory, and whose: 1 and the GPU's number (-1: it does not say); 0: no; -1: an error.
+// Returns 1 if the object has an array in CUDA memory, and the GPU's number, or -1 for the number if the object does not say it.
+// Returns 0 if it has none, and -1 with an exception set.
 static int spyp_has_cuda_memory(PyObject *object, bool *dlpack, int *number) {
     *dlpack = false;
     *number = -1;
@@ -473,8 +475,8 @@ static int spyp_has_cuda_memory(PyObject *object, bool *dlpack, int *number) {
     return PyObject_HasAttr(object, spyp.s_cuda_array);
 }
 
-// Asks through attributes. 1: *seen, what keeps its memory (a new reference), and the stream that its library works in. 0: no
-// CUDA memory; -1 with an error.
+// Describes an array by its attributes: *seen, a new reference to what keeps its memory, and the stream that its library works in.
+// Returns 1, or 0 if it is not in CUDA memory, or -1 with an exception set.
 static int spyp_see_attributes(spyp_device *d, const spyp_producer *p, PyObject *object, spyp_seen_array *seen, PyObject **keeper,
                                void **stream) {
     bool dlpack;
@@ -564,7 +566,7 @@ typedef struct spyp_lease {
 
 static PyTypeObject *spyp_lease_type;
 
-// Devices that follow a library's stream are always in it.
+// Counts one more use of a stream. A device that follows a library's stream always works in that stream and needs no count.
 static int spyp_share_begin(spyp_device *d, void *stream) {
     uint32_t i = 0;
     while (i < d->shared_count && d->shared[i].stream != stream) i++;
@@ -603,7 +605,7 @@ PyObject *spyp_lease_make(spyp_device *d, void *stream, PyObject *object) {
     return (PyObject *)lease;
 }
 
-// Who enters the device next orders it behind the stream; then the memory goes back.
+// The thread that enters the device next orders the device's work after the lease's stream. Then the memory can be used again.
 void spyp_lease_end(PyObject *lease) {
     spyp_device *d = ((spyp_lease *)lease)->device;
     if (d->device && d->fork_count == spyp.fork_count) {
@@ -613,7 +615,7 @@ void spyp_lease_end(PyObject *lease) {
     Py_DECREF(lease);
 }
 
-// Inside the device. A stream that is no more has no work either.
+// Takes back the memory of leases that have ended. A stream that does not exist any more has no work either. Call it inside the device.
 static void spyp_take_returned(spyp_device *d) {
     PyObject *list = d->returned;
     d->returned = NULL;
@@ -682,7 +684,8 @@ static PyType_Slot spyp_lease_slots[] = {
 
 // >>tensors for users
 
-// The tensor's numbers as elements of `dtype`, whose scalars they are. Takes `tensor`; inside the device. NULL with an error.
+// Returns a view of the tensor whose elements are of `dtype`; the tensor's numbers are their scalars. Takes over `tensor`. Call it
+// inside the device. Returns NULL with an exception set.
 static spy_tensor *spyp_see_as(spyp_device *d, spy_tensor *tensor, const spyp_dtype *dtype, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(tensor);
     spyp_module *module = dtype->from ? (spyp_module *)Py_NewRef((PyObject *)dtype->from) : d->above->default_module(d);
@@ -723,7 +726,7 @@ static spy_tensor *spyp_see_as(spyp_device *d, spy_tensor *tensor, const spyp_dt
     return made;
 }
 
-// What was expected of an array, behind the function's name.
+// Puts the function's name and that of its argument before the text of the exception that is set.
 static void spyp_name_array(const char *what) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);

@@ -61,7 +61,7 @@ static void spyp_pair_dealloc(PyObject *self) {
 
 // >>gradients that are numbers: floats in the arena, which the call may change
 
-// Floats for the numbers of a number, list or value; `from` as C has them. NULL with an error.
+// Copies numbers to floats in the arena. Returns NULL with an exception set.
 static void *spyp_floats(spyp_call *call, spy_dtype to, const void *from, spy_dtype from_type, size_t count) {
     void *data = spyp_arena_take(&call->arena, count * spy_dtype_size_bytes(to) + 1);
     return data && spyp_convert_numbers(data, to, from, from_type, count, "gradient") == 0 ? data : NULL;
@@ -107,7 +107,7 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     return 1;
 }
 
-// Nested lists of the numbers from *at on, which is moved behind them.
+// Returns nested lists of the numbers from *at on, and moves *at behind them.
 static PyObject *spyp_lists(const spyp_back *back, uint32_t depth, const char **at) {
     if (depth == back->shape.rank) {
         PyObject *number = spyp_scalar_read(back->dtype, *at);
@@ -136,14 +136,14 @@ PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like) {
 
 // >>pairs as arguments
 
-// What a call gives anew, rather than into its memory.
+// Tells whether a value is replaced by what the call gives. The call writes into other values, such as tensors.
 static bool spyp_is_replaced(PyObject *value) {
     spyp_math_info info;
     return value == Py_None || PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) ||
            PyTuple_Check(value) || spyp_math_view(value, &info);
 }
 
-// A primal: as an argument of its own would be; going backward it stays as it is.
+// Converts a primal as an argument of its own. A backward call does not change it.
 static int spyp_convert_primal(spyp_call *call, spyp_pair_object *pair, PyObject *primal, spy_arg *arg) {
     if (primal == Py_None) return spyp_convert_out(call, (PyObject *)pair, &pair->primal, primal, arg);
     if (call->mode == SPY_CALL_MODE_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES))
@@ -161,7 +161,7 @@ static int spyp_convert_gradient(spyp_call *call, PyObject *grad, spy_arg *arg, 
     return status;
 }
 
-// arg = (primal, grad), which become one argument.
+// Joins a primal and its gradient to one argument.
 static int spyp_join(spyp_call *call, const spy_arg *primal, const spy_arg *grad, spy_arg *arg) {
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, 2 * sizeof *items);
     if (!items) return -1;
@@ -174,7 +174,7 @@ static int spyp_join(spyp_call *call, const spy_arg *primal, const spy_arg *grad
 
 static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *grad, spy_arg *arg, spyp_part *part);
 
-// A value and its gradient within a dict.
+// Converts a field of a dict, with its gradient.
 static int spyp_pair_field(spyp_call *call, PyObject *primal, PyObject *grad, spy_arg *arg, spyp_part *part) {
     spy_arg value, gradient;
     memset(part, 0, sizeof *part);
@@ -210,7 +210,7 @@ static int spyp_check_gradient_fields(PyObject *values, PyObject *grad) {
     return 0;
 }
 
-// Two dicts: each field with a gradient is a pair of its own, the others are constants.
+// Converts a dict of values and a dict of gradients. A field with a gradient becomes a pair of its own; the other fields are constants.
 static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *given, spy_arg *arg,
                             spyp_part *part) {
     if (!PyDict_Check(given)) {
@@ -252,21 +252,21 @@ static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *given, 
     return type ? spyp_apply_map(call, type, arg) : 0;
 }
 
-// The pair's values, kept for the call: other code may change the pair meanwhile.
+// Keeps the pair's values for the call, because other code may change the pair meanwhile.
 static int spyp_pair_keep(spyp_call *call, spyp_pair_object *pair, PyObject **primal, PyObject **grad) {
     *primal = pair->primal ? pair->primal : Py_None;
     *grad = pair->grad ? pair->grad : Py_None;
     return spyp_arena_keep(&call->arena, *primal) < 0 ? -1 : spyp_arena_keep(&call->arena, *grad);
 }
 
-// Whether only the value counts: calls that compute no gradients, of functions that take no DifferentialPair. Packed arguments
-// are for any call.
+// Tells whether only the pair's value is used: in calls that compute no gradients, of functions that take no DifferentialPair. Packed
+// arguments keep the gradient, because they can be given to any call.
 static bool spyp_is_value_only(const spyp_call *call, const spyp_pair_object *pair) {
     if (!pair->needs_grad) return true;
     return call->mode == SPY_CALL_MODE_DEFAULT && call->function->function && !spyp_function_is(call->function, SPYP_TRAIT_PAIRS);
 }
 
-// Whether an argument of a backward call has this place for its gradient already.
+// Tells whether an earlier argument of a backward call has this place for its gradient already.
 static bool spyp_is_told(const spyp_call *call, PyObject **place) {
     for (const spyp_update *u = call->updates; call->mode == SPY_CALL_MODE_BACKWARD && u; u = u->next)
         if (u->place == place) return true;
@@ -302,7 +302,7 @@ static int spyp_convert_pair(spyp_call *call, PyObject *object, spy_arg *arg) {
 }
 const spyp_converter spyp_pair_converter = { "value with its gradient", spyp_convert_pair };
 
-// Numbers are places for what comes, as None is; tensors, arrays and dicts of them are written where they lie.
+// Converts a DiffPair for `_result`. Numbers and None are replaced by the results; tensors, arrays and dicts of them are written in place.
 int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_pair_object *pair = (spyp_pair_object *)object;
     PyObject *primal, *grad;
@@ -329,7 +329,7 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
     return status < 0 ? -1 : spyp_join(call, &value, &gradient, arg);
 }
 
-// A mapping is the value's and its gradient's; a type is the value's.
+// Applies an entry of map() to a pair. Dimensions are for the value and its gradient, a type is for the value only.
 int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg) {
     union {
         const spy_arg *in;
@@ -349,7 +349,7 @@ static spy_module *spyp_tensor_module(spyp_tensor *t) {
     return t->module ? ((spyp_module *)t->module)->module : NULL;
 }
 
-// A new gradient for the tensor's elements, all zero.
+// Makes a gradient for the tensor's elements, all zero.
 static PyObject *spyp_gradient_new(spyp_tensor *t) {
     spy_tensor *grad = NULL;
     if (spyp_enter(t->device, "Tensor.with_grads") < 0) return NULL;
@@ -374,7 +374,7 @@ static int spyp_tensor_fill_number(spyp_tensor *t, PyObject *number) {
     return status;
 }
 
-// grad_in or grad_out as a Tensor: itself, or a new one with these numbers.
+// Returns grad_in or grad_out as a Tensor: the tensor that was given, or a new one with the numbers that were given.
 static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *what) {
     if (PyObject_TypeCheck(given, spyp.tensor)) {
         if (((spyp_tensor *)given)->device == t->device) return Py_NewRef(given);
@@ -401,7 +401,7 @@ static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *w
     return made;
 }
 
-// A view of the tensor with these gradients, which may be NULL. Takes their references.
+// Makes a view of the tensor with these gradients, which may be NULL. Takes over their references.
 static PyObject *spyp_tensor_attach(PyTypeObject *type, spyp_tensor *t, PyObject *grad_in,
                                     PyObject *grad_out) {
     PyObject *made = NULL;
@@ -456,7 +456,7 @@ static PyObject *spyp_tensor_detach(PyObject *self, PyObject *ignored) {
     return spyp_detached(spyp_view_type(self), (spyp_tensor *)self);
 }
 
-// Gradients of views, which C made: found when they are first asked for.
+// Finds the gradients of a view, which the library has made, when they are first asked for.
 static int spyp_find_gradients(spyp_tensor *t) {
     if (t->grad_in || t->grad_out) return 0;
     if (spyp_enter(t->device, "Tensor") < 0) return -1;
@@ -500,7 +500,7 @@ PyObject *spyp_pair_give(PyObject *primal, PyObject *grad) {
     return made;
 }
 
-// _gradient_view(type, tensor, attach): a view of another class, with new gradients or without any. For NDDifferentiableBuffer.
+// _gradient_view(type, tensor, attach) makes a view of another class, with new gradients or without any, for NDDifferentiableBuffer.
 static PyObject *spyp_gradient_view(PyObject *self, PyObject *args) {
     PyObject *type, *tensor;
     int attach;

@@ -82,8 +82,8 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
     return f->traits & trait;
 }
 
-// An overload's parameter by its position, an instance first unless one is bound: the declaration itself stands for that.
-// NULL: it has fewer.
+// Returns an overload's parameter by its position, or NULL if the overload has fewer. A method's first parameter is its instance
+// unless one is bound; the method's own declaration stands for it.
 static const spy_decl *spyp_parameter_at(const spy_decl *decl, bool bound, Py_ssize_t position) {
     if (decl->kind == SPY_DECL_KIND_METHOD && !(decl->flags & SPY_DECL_FLAG_STATIC) && !bound && position-- == 0) return decl;
     for (uint32_t i = 0; i < decl->child_count; i++)

@@ -1,4 +1,4 @@
-// Values of our own that are arguments: generators, references, pairs, packed arguments; and the cursor of Function.write().
+// Arguments that have classes of their own in this package: generators, references, packed arguments. Also the cursor of Function.write().
 #include "conversion/conversion.h"
 #include "values/math_view.h"
 
@@ -47,7 +47,7 @@ static PyObject *spyp_thread_id(PyObject *self, PyObject *args, PyObject *kwargs
     return spyp_ids(args, kwargs, SPYP_THREAD_ID);
 }
 
-// A shape, or a rank, whose sizes are then open.
+// grid(): `shape` may be a rank instead. All sizes are open then.
 static PyObject *spyp_grid(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "shape", "offset", "stride", NULL };
     PyObject *shape, *offset = Py_None, *stride = Py_None;
@@ -205,7 +205,8 @@ static PyMemberDef spyp_ref_members[] = {
 
 // >>values that go in and come back
 
-// Makes an argument of numbers one that comes back. 1: done; 0: it is none; -1: an error is set.
+// Makes an argument of numbers a result as well, so that its new value comes back. Returns 1, or 0 if the argument is no number and
+// no array of numbers, or -1 with an exception set.
 static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     if (call->gradient) return spyp_make_host_back(call, arg, out);
     const void *data = &arg->value;
@@ -298,7 +299,7 @@ static bool spyp_part_changed(const spyp_part *part) {
     return false;
 }
 
-// A dict as it was given, with the parts that changed.
+// Returns a copy of a dict that was an argument, in which the values that the call changed are replaced.
 static PyObject *spyp_part_dict(spyp_module *module, const spyp_part *part) {
     PyObject *dict = PyDict_New();
     for (Py_ssize_t i = 0; dict && i < part->count; i++) {
@@ -333,7 +334,7 @@ int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObje
     return spyp_call_update(call, object, place, part);
 }
 
-// A reference that only takes a result.
+// Converts a ValueRef that takes a result and gives no value.
 int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg) {
     return spyp_convert_out(call, object, &((spyp_value_ref_object *)object)->value, Py_None, arg);
 }
@@ -348,7 +349,7 @@ static int spyp_convert_ref(spyp_call *call, PyObject *object, spy_arg *arg) {
     return part && spyp_convert_part(call, value, arg, part) == 0 ? spyp_call_update(call, object, place, part) : -1;
 }
 
-// References get their values, objects with update_this() are told theirs.
+// After a call: stores new values in references, and passes them to update_this() of objects that have it.
 int spyp_give_updates(spyp_call *call) {
     for (const spyp_update *u = call->updates; u; u = u->next) {
         PyObject *value = spyp_part_value(call->function->module, u->part), *done = value;
@@ -477,7 +478,7 @@ PyObject *spyp_recorder_make(PyObject *dict) {
     return spyp_recorder_at(dict, NULL);
 }
 
-// ShaderCursor(object): what has `values`, a dict that takes what is written; or a dict itself.
+// ShaderCursor(object): `object` is a dict that takes what is written, or it has one as its attribute `values`.
 static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "shader_object", NULL };
     PyObject *object;

@@ -2,7 +2,7 @@
 #include "conversion/conversion.h"
 #include "slangpy_cuda.h"
 
-// What objects of other libraries call the handle: torch has cuda_stream, cuda.core and others __cuda_stream__() -> (version, handle).
+// Returns the handle of another library's stream. torch's streams have cuda_stream, others have __cuda_stream__() -> (version, handle).
 static PyObject *spyp_stream_handle(PyObject *object) {
     if (PyLong_Check(object)) return Py_NewRef(object);
     PyObject *handle = PyObject_GetAttrString(object, "cuda_stream");

@@ -21,8 +21,8 @@ static bool spyp_holds_structs(const spy_type_info *type) {
     return type && type->kind == SPY_TYPE_KIND_STRUCT;
 }
 
-// What the value of `n` items that is being converted is for, when that is a struct or an array of them: of the first overload
-// whose parameter is an array of that many, or else a struct, or else an array. NULL: none is, or that is not known.
+// Returns the type that a value of `n` items is converted for, if that is a struct or an array of structs. Among the overloads, an
+// array of `n` elements comes first, then a struct, then any array. Returns NULL if no parameter is one, or if that is not known.
 static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
     const spy_type_info *best = NULL;
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl)) {
@@ -36,7 +36,7 @@ static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
 
 // >>tuples
 
-// A tuple as a dict of the struct's fields, or of its own names when it is a named one. A new reference.
+// Returns a tuple as a new dict. The keys are the struct's fields, or the names of the tuple if it is a named tuple.
 static PyObject *spyp_tuple_fields(PyObject *tuple, const spy_type_info *type) {
     PyObject *own = PyObject_GetAttrString(tuple, "_fields"), *dict = PyDict_New();
     Py_ssize_t n = PyTuple_Size(tuple);
@@ -55,7 +55,7 @@ static PyObject *spyp_tuple_fields(PyObject *tuple, const spy_type_info *type) {
     return dict;
 }
 
-// Whether a tuple is one value of the struct, and not a list of such.
+// Tells whether a tuple is one value of the struct, and not a sequence of such values.
 static bool spyp_is_one(PyObject *tuple, const spy_type_info *type) {
     PyObject *first = PyTuple_Size(tuple) ? PyTuple_GetItem(tuple, 0) : NULL;
     if (!first || PyTuple_Size(tuple) == (Py_ssize_t)type->field_count)
@@ -63,7 +63,7 @@ static bool spyp_is_one(PyObject *tuple, const spy_type_info *type) {
     return !PyDict_Check(first) && !PyTuple_Check(first);
 }
 
-// Tuples for structs of `type`, one after another, as a list of dicts. A new reference.
+// Returns a sequence of tuples, each a struct of `type`, as a new list of dicts.
 static PyObject *spyp_tuple_rows(PyObject *rows, const spy_type_info *type) {
     PyObject *list = PyList_New(0);
     for (Py_ssize_t i = 0; list && i < PyTuple_Size(rows); i++) {
@@ -77,7 +77,7 @@ static PyObject *spyp_tuple_rows(PyObject *rows, const spy_type_info *type) {
 
 // >>arrays
 
-// A list of structs for an array of them: a struct without names of fields.
+// Converts a list of structs for an array of structs. It becomes a struct without names of fields.
 static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type_info *type, spy_arg *arg) {
     Py_ssize_t n = PyTuple_Size(rows);
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
@@ -100,7 +100,7 @@ static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type
     return status;
 }
 
-// Whether a list can be about structs at all: most are of numbers.
+// Tells quickly whether a list can hold structs at all. Most lists hold numbers.
 static bool spyp_may_hold_structs(const spyp_call *call, PyObject *object, PyObject *rows) {
     PyObject *first = PyTuple_Size(rows) ? PyTuple_GetItem(rows, 0) : NULL;
     bool may = first && (PyTuple_Check(object) || PyDict_Check(first) || PyTuple_Check(first));

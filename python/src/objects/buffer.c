@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-// The memory of a tensor as bytes: a view of rank 1 to be released. Inside the device; NULL with an error set.
+// Returns a view of rank 1 of a tensor's memory in bytes, which the caller releases, or NULL with an exception set. Call it inside the
+// device.
 static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     spy_shape flat = { 1, { -1 } };
@@ -19,7 +20,7 @@ static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, const char *what) {
     return bytes;
 }
 
-// Bytes offset .. offset + size of a tensor, size -1: to its end. As spyp_buffer_bytes.
+// Returns a view of `size` bytes from `offset` on, as spyp_buffer_bytes(). If `size` is -1, the view goes to the end.
 spy_tensor *spyp_buffer_range(spyp_tensor *t, long long offset, long long size, const char *what) {
     spy_tensor *bytes = spyp_buffer_bytes(t, what);
     if (!bytes) return NULL;
@@ -39,7 +40,7 @@ spy_tensor *spyp_buffer_range(spyp_tensor *t, long long offset, long long size, 
     return part;
 }
 
-// _buffer_make(type, device, dtype, count, zeroed): dtype None is memory in bytes.
+// _buffer_make(type, device, dtype, count, zeroed) makes a buffer. If `dtype` is None, its elements are bytes.
 static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     PyObject *type, *device, *dtype, *result = NULL;
     long long count;
@@ -79,7 +80,7 @@ static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     return result;
 }
 
-// _buffer_over(type, tensor): its memory as a buffer of bytes.
+// _buffer_over(type, tensor) returns the tensor's memory as a buffer of bytes.
 static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
     PyObject *type, *object;
     SPYP_UNUSED(self);
@@ -100,7 +101,7 @@ static spyp_tensor *spyp_tensor_of(PyObject *object, const char *what) {
     return NULL;
 }
 
-// _buffer_size(tensor): bytes on the device.
+// _buffer_size(tensor) returns the bytes that it takes on the device.
 static PyObject *spyp_buffer_size(PyObject *self, PyObject *object) {
     spyp_tensor *t = spyp_tensor_of(object, "Buffer.size");
     SPYP_UNUSED(self);
@@ -110,7 +111,7 @@ static PyObject *spyp_buffer_size(PyObject *self, PyObject *object) {
     return PyLong_FromSize_t((size_t)info.element_count * info.element_size_bytes);
 }
 
-// _buffer_write(tensor, data, offset): bytes of any contiguous array.
+// _buffer_write(tensor, data, offset) writes the bytes of a contiguous array.
 static PyObject *spyp_buffer_write(PyObject *self, PyObject *args) {
     PyObject *object;
     Py_buffer data;
@@ -131,7 +132,7 @@ static PyObject *spyp_buffer_write(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-// _buffer_read(tensor, offset, size): bytes, as they lie on the device. Waits.
+// _buffer_read(tensor, offset, size) returns bytes as they lie on the device. It waits for the work that writes them.
 static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
     PyObject *object, *result = NULL;
     long long offset = 0, size = -1;
@@ -154,8 +155,6 @@ static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
     spyp_leave(t->device);
     return result;
 }
-
-// _buffer_over(type, tensor): the tensor's memory in bytes.
 
 static PyMethodDef spyp_buffer_functions[] = {
     { "_buffer_make", spyp_buffer_make, METH_VARARGS,

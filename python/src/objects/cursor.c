@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// The range: owns the copy.
+// A BufferCursor: a range of elements. It owns the copy.
 typedef struct spyp_cursor_object {
     PyObject_HEAD spyp_device *device;
     spy_tensor *tensor; // held
@@ -15,7 +15,7 @@ typedef struct spyp_cursor_object {
     bool loaded;
 } spyp_cursor_object;
 
-// A place in it: found from its parent by name or index.
+// A BufferElementCursor: a place in the range, which is found from its parent by a name or an index.
 typedef struct spyp_place {
     PyObject_HEAD spyp_cursor_object *range;
     PyObject *parent; // a place, or NULL: the range
@@ -115,7 +115,7 @@ static PyObject *spyp_cursor_new(PyTypeObject *type, PyObject *args, PyObject *k
 
 // >>places
 
-// Inside the device. Where a place is, found again after a load; false with an error.
+// Finds a place again if the range has been loaded meanwhile. Returns false with an exception set. Call it inside the device.
 static bool spyp_place_find(spyp_place *p, spy_cursor *at) {
     *at = p->cursor;
     if (p->loads == p->range->loads) return true;
@@ -132,7 +132,7 @@ static bool spyp_place_find(spyp_place *p, spy_cursor *at) {
     return false;
 }
 
-// A part of the range (parent NULL) or of a place; NULL with an error when there is none.
+// Returns a part of a place, or of the range if `parent` is NULL. Returns NULL with an exception set if there is no such part.
 static PyObject *spyp_place_make(spyp_cursor_object *range, PyObject *parent, PyObject *step) {
     spyp_place *p = NULL;
     if (PyUnicode_Check(step) && !spyp_utf8(step)) return spyp_error_behind("cursor: ");
@@ -165,7 +165,7 @@ static PyObject *spyp_place_make(spyp_cursor_object *range, PyObject *parent, Py
     return (PyObject *)p;
 }
 
-// What stands at a place. Inside the device.
+// Reads the value at a place. Call it inside the device.
 static const spy_type_info *spyp_place_info(spyp_place *p, spy_cursor at) {
     spy_cursor_info info = spy_get_cursor_info(at);
     const spy_type_info *type = info.type ? spy_reflect_type(p->range->module->module, info.type) : NULL;
@@ -192,7 +192,7 @@ static PyObject *spyp_place_read(PyObject *self, PyObject *ignored) {
     return value;
 }
 
-// Lets `dict` change the fields that it names, in a value at `data`.
+// Changes the fields that `dict` names in the value at `data`.
 static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *value, char *data,
                             const char *what) {
     spyp_host_array array;
@@ -228,7 +228,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
     return status;
 }
 
-// All or nothing: the value is put together apart.
+// Writes a value at a place. The value is built elsewhere first, so that nothing changes if a part of it does not fit.
 static int spyp_place_put(spyp_place *p, PyObject *value, const char *what) {
     spyp_device *d = p->range->device;
     int status = -1;
@@ -448,7 +448,7 @@ static PyObject *spyp_cursor_reload(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
-// The type of the elements. Inside the device.
+// Returns the type of the elements. Call it inside the device.
 static const spy_type_info *spyp_cursor_type(spyp_cursor_object *c) {
     spy_cursor_info info = spy_get_cursor_info(c->cursor);
     const spy_type_info *type = info.type ? spy_reflect_type(c->module->module, info.type) : NULL;

@@ -1,4 +1,4 @@
-// What a Function says of itself: print(f), f.__doc__ and inspect.signature(f) are Slang's declarations and their comments.
+// Descriptions of functions: print(f), f.__doc__ and inspect.signature(f) show Slang's declarations and their comments.
 #include "objects/objects.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static int spyp_instance_only_add(PyTypeObject *kind, PyTypeObject *type, const 
 
 // >>functions
 
-// A declaration and its comment below it, indented.
+// Adds a declaration, and below it its comment, indented.
 static PyObject *spyp_declaration_text(const spy_decl *decl) {
     PyObject *lines = PyUnicode_FromString(decl->doc), *line = PyUnicode_FromString("\n"), *indented = PyUnicode_FromString("\n    ");
     PyObject *doc = lines && line && indented ? PyUnicode_Replace(lines, line, indented, -1) : NULL;
@@ -59,7 +59,7 @@ static PyObject *spyp_declaration_text(const spy_decl *decl) {
     return text;
 }
 
-// All overloads; NULL without an error: reflection does not know the function.
+// Describes all overloads as text. NULL without an exception: reflection does not know the function.
 static PyObject *spyp_declarations_text(spyp_function *f) {
     spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_MODE_DEFAULT;
     PyObject *text = NULL;
@@ -89,7 +89,7 @@ static PyObject *spyp_function_doc(PyObject *self) {
     return doc;
 }
 
-// ((name, type, has default) of each parameter, and the type of the result) of an overload.
+// Returns an overload as a tuple: (name, type, has default) of each parameter, and the type of the result.
 static PyObject *spyp_overload_parts(spyp_function *f, const spy_decl *decl) {
     bool instance = decl->kind == SPY_DECL_KIND_METHOD && !(decl->flags & SPY_DECL_FLAG_STATIC) && !(f->chain && f->chain->self);
     PyObject *list = PyList_New(0), *parts = NULL;

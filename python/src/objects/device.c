@@ -1,4 +1,4 @@
-// Device: callbacks from C, and its life.
+// The class Device: making and closing devices, their methods, and callbacks from the library.
 #include "objects/objects.h"
 #include "slangpy_cuda.h"
 #include "slangpy_vk.h"
@@ -19,8 +19,7 @@ static void spyp_on_block(bool begins, void *user_data) {
     }
 }
 
-// Ctrl-C in the main thread, which waits for a compiler without the GIL: the error stays set, and the call that fails
-// for it raises it.
+// The library asks this while the thread waits without the GIL. After a Ctrl-C the exception stays set, and the call that fails raises it.
 static bool spyp_on_interrupt(void *user_data) {
     spyp_device *d = (spyp_device *)user_data;
     if (d->owner != PyThread_get_thread_ident() || !d->released) return false;
@@ -102,7 +101,7 @@ static const spyp_backend spyp_backends[] = {
     { "cpu", NULL, "a CPU target is out of this library's scope; Vulkan runs on the CPU by Mesa's lavapipe" },
 };
 
-// DeviceType.vulkan, "vulkan" or None.
+// Finds the backend for DeviceType.vulkan, "vulkan" or None.
 static const spy_backend *spyp_backend_of(PyObject *type, const char *where) {
     PyObject *name = NULL;
     if (type == Py_None) return spy_vk_backend();
@@ -161,7 +160,7 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
     return status;
 }
 
-// A LUID as enumerate_adapters() gives it: 16 bytes, the adapter's number, from 1, in the first one.
+// Parses a LUID as enumerate_adapters() gives it. It has 16 bytes, and the first one is the adapter's number, from 1.
 static int spyp_luid_parse(PyObject *luid, unsigned int *adapter) {
     PyObject *bytes = PyUnicode_Check(luid) || PyDict_Check(luid) ? NULL : PySequence_Tuple(luid);
     bool good = bytes && PyTuple_Size(bytes) == 16;
@@ -263,7 +262,7 @@ static void spyp_call_close_callbacks(spyp_device *d, PyObject **error) {
     Py_XDECREF(callbacks);
 }
 
-// Inside the device. -1 with an error: it stays open.
+// Closes a device. Returns -1 with an exception set if it stays open. Call it inside the device.
 static int spyp_device_end(spyp_device *d) {
     PyDict_Clear(d->types);
     PyDict_Clear(d->extra);
@@ -330,7 +329,7 @@ static int spyp_device_clear(PyObject *self) {
     return 0;
 }
 
-// Waits for the device's work, for it to be released. false: Ctrl-C, and the device stays as it is until the process ends.
+// Waits for the device's work before the device is released. Returns false after a Ctrl-C; then the device stays until the process ends.
 static bool spyp_outwait(spyp_device *d) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -453,7 +452,7 @@ static PyObject *spyp_device_trim(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
-// (gpu_ns, host_ns): one moment on both clocks.
+// Returns one moment on the GPU's clock and the host's: (gpu_ns, host_ns).
 static PyObject *spyp_device_calibration(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     SPYP_UNUSED(ignored);
@@ -529,7 +528,7 @@ static PyObject *spyp_device_flush_print(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
-// What was printed goes to the log as soon as the host has waited, so that the log collects it meanwhile.
+// Returns what kernels have printed. The library gives it to the log while the host waits, so the log collects it for so long.
 static PyObject *spyp_device_print_string(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     PyObject *lines = PyList_New(0), *text = NULL;
@@ -557,7 +556,8 @@ static PyObject *spyp_device_enter(PyObject *self, PyObject *ignored) {
     return Py_NewRef(self);
 }
 
-// Behind a Ctrl-C that ended a wait, closing would wait for the same work: the device is released when nothing refers to it.
+// The end of `with device:`. After a Ctrl-C that ended a wait, closing would wait for the same work. So the device is not closed here,
+// but released when nothing refers to it.
 static PyObject *spyp_device_exit(PyObject *self, PyObject *args) {
     if (((spyp_device *)self)->interrupted && PyTuple_Size(args) && PyTuple_GetItem(args, 0) == PyExc_KeyboardInterrupt) Py_RETURN_NONE;
     return PyObject_CallMethod(self, "close", NULL);
@@ -580,7 +580,7 @@ static PyObject *spyp_device_extra(PyObject *self, void *ignored) {
     return Py_NewRef(((spyp_device *)self)->extra);
 }
 
-// log, progress, reports: callables or None.
+// Sets log, progress or reports to a callable or None.
 static PyObject *spyp_callable_get(PyObject *self, void *offset) {
     PyObject *value = *(PyObject **)(void *)((char *)self + (size_t)offset);
     return Py_NewRef(value ? value : Py_None);
@@ -679,11 +679,11 @@ static PyType_Slot spyp_device_slots[] = {
 };
 
 static PyType_Spec spyp_device_spec = {
-    "slangpy._slangpy.Device", sizeof(spyp_device), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, spyp_device_slots,
+    "slangpy._slangpy._Device", sizeof(spyp_device), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, spyp_device_slots,
 };
 
 static PyMethodDef spyp_device_functions[] = {
-    { "enumerate_adapters", spyp_enumerate, METH_VARARGS, "What adapters a backend has, as a list of dicts." },
+    { "_enumerate_adapters", spyp_enumerate, METH_VARARGS, "What adapters a backend has, as a list of dicts." },
     { "_set_logger", spyp_set_logger, METH_O, "function(level, message) for the messages of devices without one, or None." },
     { NULL, NULL, 0, NULL },
 };

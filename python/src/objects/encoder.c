@@ -83,12 +83,12 @@ static void spyp_encoder_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
-// Begins a recording function; -1 with an error set.
+// Begins a method that records. Returns -1 with an exception set.
 static int spyp_encoder_begin(spyp_encoder *e, const char *what) {
     return spyp_encoder_open(e, what) < 0 ? -1 : spyp_enter(e->device, what);
 }
 
-// Ends it: None, or NULL with an error set.
+// Ends a method that records. Returns None, or NULL with an exception set.
 static PyObject *spyp_encoder_done(spyp_encoder *e, spy_status status) {
     if (status != SPY_OK && !PyErr_Occurred()) spyp_raise(e->device);
     spyp_leave(e->device);
@@ -181,7 +181,7 @@ static PyObject *spyp_encoder_fill(PyObject *self, PyObject *args, PyObject *kwa
     return spyp_encoder_done(e, spy_list_fill(e->list, ((spyp_tensor *)tensor)->tensor, value));
 }
 
-// A name, and a color that SlangPy's tools show: the library's labels have none.
+// Records a mark or a group with a name. SlangPy gives them a color, too; the library's labels have none.
 static PyObject *spyp_encoder_named(PyObject *self, PyObject *args, PyObject *kwargs, const char *what,
                                     spy_status (*record)(spy_command_list *, const char *)) {
     static char *names[] = { "name", "color", NULL };
@@ -218,7 +218,7 @@ static PyObject *spyp_encoder_barrier(PyObject *self, PyObject *ignored) {
     return spyp_encoder_plain(self, "CommandEncoder.global_barrier", spy_list_barrier);
 }
 
-// Gives the timestamp's number in the list.
+// Records a timestamp and returns its number in the list.
 static PyObject *spyp_encoder_timestamp(PyObject *self, PyObject *ignored) {
     spyp_encoder *e = (spyp_encoder *)self;
     SPYP_UNUSED(ignored);
@@ -284,7 +284,7 @@ static PyObject *spyp_encoder_repr(PyObject *self) {
 
 // >>command buffers
 
-// Hands its operations to the device; Device.submit_command_buffers() flushes.
+// Hands the recorded operations to the device. Device.submit_command_buffers() flushes afterwards.
 static PyObject *spyp_commands_submit(PyObject *self, PyObject *ignored) {
     spyp_encoder *e = (spyp_encoder *)self;
     SPYP_UNUSED(ignored);
@@ -294,7 +294,7 @@ static PyObject *spyp_commands_submit(PyObject *self, PyObject *ignored) {
 
 #define SPYP_MOST_CHANGES 64
 
-// `values`, items of a dict, as arguments of the function, converted as its calls' are.
+// Converts the items of a dict to arguments, in the way in which calls of the function convert theirs.
 static spy_status spyp_commands_change(spyp_encoder *e, uint32_t number, spyp_function *f, PyObject *values) {
     spy_arg items[SPYP_MOST_CHANGES];
     spy_args args = { items, 0 };
@@ -434,7 +434,7 @@ static PyType_Slot spyp_encoder_slots[] = {
 };
 
 static PyType_Spec spyp_encoder_spec = {
-    "slangpy._slangpy.CommandEncoder",
+    "slangpy._slangpy._CommandEncoder",
     sizeof(spyp_encoder),
     0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,

@@ -43,7 +43,7 @@ static spyp_chain *spyp_chain_copy(const spyp_chain *from) {
     return chain;
 }
 
-// A copy of `self` whose chain may be changed; NULL with an error.
+// Returns a copy of `self` whose chain may be changed, or NULL with an exception set.
 static spyp_function *spyp_function_link(PyObject *self) {
     spyp_function *f = (spyp_function *)self;
     spyp_function *made = (spyp_function *)spyp_function_make(f->module, f->function, f->name);
@@ -74,7 +74,7 @@ static PyObject *spyp_link_map(PyObject *self, PyObject *args, PyObject *kwargs)
     return (PyObject *)f;
 }
 
-// dict arguments and keywords, or callables that give a dict at each call.
+// set(): takes dicts and keywords, or callables that return a dict at each call.
 static PyObject *spyp_link_set(PyObject *self, PyObject *args, PyObject *kwargs) {
     spyp_function *f = spyp_function_link(self);
     PyObject *all = f ? spyp_merged(f->chain->globals, kwargs) : NULL;
@@ -145,7 +145,7 @@ static PyObject *spyp_link_conformances(PyObject *self, PyObject *arg) {
     return (PyObject *)f;
 }
 
-// Of each function one of each kind is kept, so that f.bwds(...) makes nothing.
+// Returns the function for backward or forward calls. Each function keeps both, so that f.bwds(...) allocates nothing.
 static PyObject *spyp_function_get_mode(PyObject *self, void *which) {
     spyp_function *f = (spyp_function *)self;
     spy_call_mode mode = which ? SPY_CALL_MODE_FORWARD_DIFF : SPY_CALL_MODE_BACKWARD;
@@ -264,7 +264,7 @@ static PyObject *spyp_function_call_method(PyObject *self, PyObject *args, PyObj
     return PyObject_Call(self, args, kwargs);
 }
 
-// append_to(encoder, ...): as f(..., _append_to=encoder).
+// append_to(encoder, ...) does the same as f(..., _append_to=encoder).
 static PyObject *spyp_function_append_to(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (PyTuple_Size(args) < 1)
         return PyErr_Format(PyExc_TypeError, "%U.append_to: expected a command encoder, got no argument", ((spyp_function *)self)->name);

@@ -19,7 +19,7 @@ static void spyp_struct_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
-// A method, constructor, nested type or constant: looked up as "Struct::name".
+// Finds a method, constructor, nested type or constant of a struct. Its path is "Struct::name".
 static PyObject *spyp_struct_find(spyp_struct *s, PyObject *name) {
     PyObject *path = PyUnicode_FromFormat("%U::%U", s->name, name);
     PyObject *found = path ? spyp_module_find(s->module, path) : NULL;
@@ -52,7 +52,7 @@ static PyObject *spyp_struct_item(PyObject *self, PyObject *name) {
     return value || PyErr_Occurred() ? value : spyp_struct_missing((spyp_struct *)self, name, spyp.lookup_error);
 }
 
-// Struct(...): its constructor.
+// Struct(...) calls the struct's constructor.
 static PyObject *spyp_struct_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *init = PyUnicode_FromString("__init"), *function = init ? spyp_struct_find((spyp_struct *)self, init) : NULL;
     Py_XDECREF(init);
@@ -106,7 +106,7 @@ static PyObject *spyp_struct_get_fields(PyObject *self, void *ignored) {
     return fields;
 }
 
-// Vectors give (N,), matrices (R, C), arrays (N, ...); others ().
+// Returns the shape of a type: (N,) for vectors, (R, C) for matrices, (N, ...) for arrays, and () for all others.
 static PyObject *spyp_struct_get_shape(PyObject *self, void *ignored) {
     spy_shape shape = { 0, { 0 } };
     spyp_module *module;
@@ -214,7 +214,7 @@ static void spyp_module_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
-// What C's text says beyond the missing name: ", did you mean 'add'?", ": it is ...", or nothing. A new str.
+// Returns what the library's message says beyond the missing name, as a new str: ", did you mean 'add'?", ": it is ...", or "".
 static PyObject *spyp_module_hint(const char *message, const char *name) {
     static const char missing[] = "has no function '";
     const char *rest = strstr(message, missing);
@@ -227,7 +227,8 @@ static PyObject *spyp_module_hint(const char *message, const char *name) {
     return PyUnicode_FromString(*rest ? rest + 1 : rest);
 }
 
-// Inside the device. NULL without an error: nothing of that name; *why (may be NULL) then says what is near.
+// Finds a function or type of the module. NULL without an exception: there is none of that name, and *why tells similar names unless
+// `why` is NULL. Call it inside the device.
 static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **why) {
     const char *text = spyp_utf8(name);
     spyp_device *d = m->device;
@@ -291,7 +292,7 @@ static PyObject *spyp_module_item(PyObject *self, PyObject *name) {
     return value ? value : spyp_module_missing((spyp_module *)self, name, why, spyp.lookup_error);
 }
 
-// find_function and its like: `kind` is what must come; `required`: raises instead of giving None.
+// find_function() and similar methods. `kind` is the class of the result. If `required` is true, it raises instead of returning None.
 static PyObject *spyp_module_find_kind(PyObject *self, PyObject *name, PyTypeObject *kind, bool required, const char *what) {
     PyObject *why = NULL;
     if (!PyUnicode_Check(name))
@@ -341,7 +342,7 @@ static PyObject *spyp_module_find_in_struct(PyObject *self, PyObject *args) {
 
 // >>loading
 
-// {"name": "value"} to defines.
+// Converts {"name": "value"} to the defines of a module.
 static int spyp_defines(spyp_arena *arena, PyObject *dict, const char *where, spy_module_desc *desc) {
     if (!dict || dict == Py_None) return 0;
     if (!PyDict_Check(dict)) {
@@ -366,7 +367,8 @@ static int spyp_defines(spyp_arena *arena, PyObject *dict, const char *where, sp
     return 0;
 }
 
-// "Circle : IShape = 0", ("IShape", "Circle", 0), or an object with interface_name, type_name and id (-1: none), as text.
+// Returns a conformance as text: "Circle : IShape = 0". It is given as text, as ("IShape", "Circle", 0), or as an object with
+// interface_name, type_name and id (-1: none).
 static PyObject *spyp_conformance_text(PyObject *item, const char *where) {
     PyObject *parts[3] = { NULL, NULL, NULL }, *text = NULL;
     static const char *const names[] = { "interface_name", "type_name", "id" };
@@ -401,8 +403,8 @@ PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
     return tuple;
 }
 
-// What SlangPy's scripts may give. Those without effect here are taken silently: what they ask for is how it is, or another
-// target's business.
+// The options that SlangPy's scripts may give. Some have no effect here and are accepted silently, because they ask for what is always
+// done here, or are meant for other targets.
 static const char *const spyp_option_names[] = {
     "strict_broadcasting", "compiler_options", "defines", "include_paths", "optimization", "debug_info", "floating_point_mode",
     "warnings_as_errors", "enable_experimental_features", "type_conformances", "downstream_args",
@@ -426,7 +428,8 @@ static int spyp_warn_unknown(PyObject *options, const char *where) {
     return status;
 }
 
-// An option by name, from a dict or an object's attribute; borrowed from the arena; NULL: not there, None, or out of memory.
+// Returns an option by its name from a dict or from an object's attributes, borrowed from the arena. NULL: it is missing or None, or
+// memory ran out.
 static PyObject *spyp_option(spyp_arena *arena, PyObject *options, const char *name) {
     PyObject *value = PyDict_Check(options) ? Py_XNewRef(PyDict_GetItemString(options, name)) : PyObject_GetAttrString(options, name);
     if (!value) {
@@ -442,7 +445,7 @@ static bool spyp_flag(spyp_arena *arena, PyObject *options, const char *name) {
     return value && PyObject_IsTrue(value) > 0;
 }
 
-// An option that is one of some names, given as str or as an enum's member. Its number in *out; 0 when it is not given.
+// Parses an option that is one of some names, given as a str or as a member of an enum. *out receives its number, or 0 if it is missing.
 static int spyp_named(spyp_arena *arena, PyObject *options, const char *option, const char *const *names, const char *where, int *out) {
     PyObject *value = spyp_option(arena, options, option);
     *out = 0;
@@ -465,8 +468,8 @@ static const char *const spyp_optimizations[] = { "default", "none", "low", "hig
 static const char *const spyp_debug_infos[] = { "default", "none", "minimal", "standard", "maximal", NULL };
 static const char *const spyp_float_modes[] = { "default", "precise", "fast", NULL };
 
-// Options of NVRTC that are options here too; others are refused. On Vulkan no compiler stands behind Slang, which takes them as
-// its own options, too.
+// Parses the options of NVRTC that the library has, too; all others are refused. On Vulkan no compiler runs after Slang, and the options
+// are Slang's.
 static int spyp_downstream(spyp_arena *arena, PyObject *options, const char *where, spy_compile_options *out) {
     static const struct {
         const char *word;
@@ -499,7 +502,7 @@ static int spyp_downstream(spyp_arena *arena, PyObject *options, const char *whe
     return 0;
 }
 
-// SlangPy's options: strict_broadcasting, and the members of SlangCompilerOptions.
+// Parses SlangPy's options: strict_broadcasting, and the members of SlangCompilerOptions.
 static int spyp_module_options(spyp_arena *arena, PyObject *options, const char *where, spy_module_desc *desc) {
     PyObject *value;
     int optimization, debug_info, float_mode;
@@ -530,7 +533,7 @@ static int spyp_module_options(spyp_arena *arena, PyObject *options, const char 
     return status;
 }
 
-// A file's name without folder and ending; given names are as they are.
+// Returns the module's name: the one that was given, or else the file's name without its folder and ending.
 static PyObject *spyp_module_name(const spy_module_desc *desc) {
     if (desc->name) return PyUnicode_FromString(desc->name);
     const char *start = desc->path, *end;
@@ -629,7 +632,7 @@ static PyObject *spyp_module_load_source(PyObject *type, PyObject *args, PyObjec
     return spyp_load(d, "Module.load_from_source", &desc, options, link);
 }
 
-// SlangPy's way from a SlangModule to a Module: here one object is both.
+// load_from_module() makes a Module of a SlangModule in SlangPy. Here one object is both.
 static PyObject *spyp_module_load_module(PyObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device", "module", "options", "link", NULL };
     PyObject *device, *module, *options = NULL, *link = NULL;
@@ -642,7 +645,7 @@ static PyObject *spyp_module_load_module(PyObject *type, PyObject *args, PyObjec
     return Py_NewRef(module);
 }
 
-// Module(device_module): as load_from_module.
+// Module(device_module) does the same as load_from_module().
 static PyObject *spyp_module_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device_module", "options", "link", NULL };
     PyObject *module, *options = NULL, *link = NULL;
@@ -780,7 +783,7 @@ static PyObject *spyp_device_load_source(PyObject *self, PyObject *args, PyObjec
     return module;
 }
 
-// _check_options(options): what a module that is loaded with them would say of them.
+// _check_options(options) raises the error that loading a module with these options would raise.
 static PyObject *spyp_check_options(PyObject *self, PyObject *options) {
     spyp_arena arena;
     spy_module_desc desc;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// What an attribute can be: functions, types, and constants whose values are known.
+// Tells whether a declaration can be an attribute: functions, types, and constants whose values are known.
 static bool spyp_is_attribute(const spy_decl *d) {
     static const uint32_t always = 1u << SPY_DECL_KIND_FUNCTION | 1u << SPY_DECL_KIND_METHOD | 1u << SPY_DECL_KIND_STRUCT | 1u << SPY_DECL_KIND_INTERFACE |
                                    1u << SPY_DECL_KIND_ENUM | 1u << SPY_DECL_KIND_ALIAS;
@@ -23,7 +23,7 @@ PyObject *spyp_module_constant(spyp_module *m, const char *path) {
     return flag ? PyBool_FromLong(decl->value.int_value != 0) : spyp_constant_read(&decl->value);
 }
 
-// What every object has, and the declaration's own; `decl` may be NULL.
+// Lists the names that every object has, and those in the declaration, which may be NULL.
 static PyObject *spyp_names_of(PyObject *self, const spy_decl *decl) {
     PyObject *usual = PyObject_CallMethod((PyObject *)&PyBaseObject_Type, "__dir__", "O", self), *all = usual ? PySet_New(usual) : NULL;
     for (uint32_t i = 0; all && decl && i < decl->child_count; i++) {

@@ -11,13 +11,14 @@ int spyp_describe_ready(void);
 int spyp_function_ready(PyObject *module);
 
 // >>modules.c, names.c
-// type_conformances as a tuple of str; NULL with an error.
+// Returns type_conformances as a tuple of str, or NULL with an exception set.
 PyObject *spyp_conformances_parse(PyObject *items, const char *where);
 PyObject *spyp_module_find(spyp_module *module, PyObject *name); // new reference; NULL without an error: nothing of that name
 spyp_module *spyp_module_default(spyp_device *device); // an empty module of the device, for built-in types; new reference
-// ", did you mean 'a', 'b'?" of the names in a declaration (may be NULL) that are near to `name`, or ""; a new reference. names.c
+// Returns ", did you mean 'a', 'b'?" with the names in a declaration that are similar to `name`, or "", as a new reference. The declaration
+// may be NULL.
 PyObject *spyp_near_names(const spy_decl *decl, PyObject *name);
-// The value of a constant or of an enum's case, by its path; NULL without an error: there is none. Inside the device. names.c
+// Returns the value of a constant or of an enum's case by its path. NULL without an exception: there is none. Call it inside the device.
 PyObject *spyp_module_constant(spyp_module *module, const char *path);
 int spyp_modules_ready(PyObject *module);
 int spyp_names_ready(void);
@@ -26,7 +27,7 @@ int spyp_names_ready(void);
 // Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
 // with an error.
 spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
-// A BufferCursor over elements first .. first + count of a tensor; `owner` lives as long as it does. NULL with an error.
+// Makes a BufferCursor over `count` elements of a tensor from element `first` on. It keeps `owner`. Returns NULL with an exception set.
 PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *owner, PyObject *module, int64_t first, int64_t count);
 int spyp_cursor_ready(PyObject *module);
 int spyp_tensor_ready(PyObject *module);

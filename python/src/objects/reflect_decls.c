@@ -14,7 +14,7 @@ PyObject *spyp_constant_read(const spy_constant *c) {
     }
 }
 
-// The members of ModifierID, and of what flags they are: all of `set` and none of `unset`.
+// The members of ModifierID. A declaration has one if it has all flags of `set` and no flag of `unset`.
 static const struct {
     long id;
     uint32_t set, unset;
@@ -123,7 +123,7 @@ static PyObject *spyp_decl_value(spyp_reflection *r) {
     return spyp_constant_read(&r->decl->value);
 }
 
-// An object of another class for the declaration itself, when its kind is among `kinds`.
+// Returns an object of another class for the same declaration if its kind is among `kinds`.
 static PyObject *spyp_decl_as(PyObject *self, spyp_reflected class, uint32_t kinds, const char *what) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, what) < 0) return NULL;
@@ -146,7 +146,7 @@ static PyObject *spyp_decl_as_variable(PyObject *self, PyObject *ignored) {
     return spyp_decl_as(self, SPYP_VARIABLE, SPYP_VARIABLE_KINDS, "as_variable");
 }
 
-// Children of a kind (and of a name, when that is not NULL): all, or the first.
+// Finds the children of a kind, and of a name unless it is NULL: all of them, or the first one.
 static PyObject *spyp_decl_find(PyObject *self, PyObject *kind, PyObject *name, bool first) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "DeclReflection") < 0) return NULL;
@@ -295,7 +295,7 @@ static PyObject *spyp_function_decl(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_DECL, r->module, r->decl);
 }
 
-// Whether its parameters are of exactly these types.
+// Tells whether the function's parameters have exactly these types.
 static int spyp_takes_types(spyp_module *m, const spy_decl *f, PyObject *types, Py_ssize_t n) {
     Py_ssize_t at = 0;
     for (uint32_t i = 0; i < f->child_count; i++) {
@@ -361,7 +361,7 @@ const spyp_reflection_class spyp_function_class = {
 
 // >>variables
 
-// Among the parameters or fields beside it.
+// Returns the variable's index among the parameters or fields of the same declaration.
 static PyObject *spyp_variable_index(spyp_reflection *r) {
     unsigned long index = 0;
     for (const spy_decl *d = r->decl->parent ? r->decl->parent->children : r->decl; d != r->decl; d++) index += d->kind == r->decl->kind;

@@ -69,7 +69,7 @@ static PyObject *spyp_type_kind(spyp_reflection *r) {
     return spyp_enum("TypeKind", r->type->kind < sizeof kinds ? kinds[r->type->kind] : 0);
 }
 
-// Without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>".
+// Returns a type's name without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>".
 static PyObject *spyp_type_name(spyp_reflection *r) {
     const char *name = r->type->name, *end = name + strlen(name);
     switch (r->type->kind) {
@@ -154,7 +154,7 @@ static PyObject *spyp_type_shape(spyp_reflection *r) {
     return spyp_shape_make(&shape);
 }
 
-// Of a number's dtype, alone or as a vector or matrix.
+// Tells whether the type is a scalar, vector or matrix whose dtype is among `dtypes`.
 static bool spyp_type_within(spyp_reflection *r, uint32_t dtypes) {
     return (SPYP_NUMBERS >> r->type->kind & 1) && (dtypes >> r->type->dtype & 1);
 }
@@ -216,7 +216,7 @@ static const spy_decl *spyp_field_of(const spy_type_info *info, const char *name
     return NULL;
 }
 
-// A field as a variable of a type, or as one of a layout.
+// Returns a field as a variable of the type, or of its layout.
 static PyObject *spyp_type_find_field(PyObject *self, PyObject *name) {
     spyp_reflection *r = (spyp_reflection *)self;
     const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
@@ -333,7 +333,7 @@ static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *
     return NULL;
 }
 
-// Buffers of one struct are passed through: cursor.light.color of a ConstantBuffer<Light>.
+// A cursor goes through a buffer of one struct: cursor.light.color finds a field of a ConstantBuffer<Light>.
 static const spy_type_info *spyp_cursor_inside(const spy_type_info *info) {
     bool buffer = info->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || info->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
     return buffer && info->element ? info->element : info;
@@ -353,7 +353,7 @@ static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
     return spyp_reflection_cursor_make(c, t->element, t->element->device_stride_bytes * (size_t)index, t->element->size_bytes * (size_t)index);
 }
 
-// One step of a path: "name", or "[3]"; *path moves on. NULL without an error: there is none.
+// Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception: there is no such part.
 static PyObject *spyp_cursor_step(spyp_reflection *c, const char **path) {
     const char *at = *path;
     if (*at == '[') {
@@ -377,7 +377,7 @@ static PyObject *spyp_cursor_walk(PyObject *self, const char *path) {
     return at;
 }
 
-// By name, path or number; NULL without an error: there is none.
+// Finds a part by its name, path or number. NULL without an exception: there is none.
 static PyObject *spyp_cursor_look(PyObject *self, PyObject *key) {
     spyp_reflection *c = (spyp_reflection *)self;
     if (spyp_reflection_open(c, "ReflectionCursor") < 0) return NULL;

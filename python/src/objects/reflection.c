@@ -19,7 +19,7 @@ PyObject *spyp_enum(const char *name, long value) {
     return member;
 }
 
-// A class attribute that is such an enum: TypeReflection.Kind.
+// A class attribute that is an enum of slangpy.reflection, such as TypeReflection.Kind.
 typedef struct spyp_enum_link {
     PyObject_HEAD
     const char *name;
@@ -141,7 +141,7 @@ static PyObject *spyp_reflection_repr(PyObject *self) {
     return text;
 }
 
-// The same declaration, or a type of the same name, in one module.
+// Two objects are equal if they stand for the same declaration, or for a type of the same name, in one module.
 static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
     if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
     spyp_reflection *x = (spyp_reflection *)a, *y = (spyp_reflection *)b;
@@ -259,7 +259,7 @@ const spy_type_info *spyp_reflected_type(spyp_module *m, PyObject *object, const
     return NULL;
 }
 
-// The declaration of that path if its kind is among `kinds`; NULL without an error: none.
+// Finds the declaration of a path if its kind is among `kinds`. NULL without an exception: there is none.
 static const spy_decl *spyp_find_declaration(spyp_module *m, const char *path, uint32_t kinds) {
     spyp_device *d = m->device;
     if (spyp_enter(d, "reflection") < 0) return NULL;
@@ -361,7 +361,7 @@ static PyObject *spyp_program_parameters(spyp_reflection *r) {
     return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_KIND_SHADER_PARAMETER);
 }
 
-// Entry points, wherever they are declared.
+// Collects entry points from all declarations.
 static int spyp_add_entry_points(PyObject *list, spyp_module *module, const spy_decl *decl) {
     for (uint32_t i = 0; i < decl->child_count; i++) {
         const spy_decl *child = &decl->children[i];

@@ -4,7 +4,7 @@
 
 #include "objects/objects.h"
 
-// Where a property's value is found.
+// Says where a property's value is found.
 typedef enum spyp_form {
     SPYP_COMPUTED,  // by `get`
     SPYP_DECL_TEXT, // a const char * of the declaration, at `at`
@@ -42,14 +42,15 @@ extern const spyp_reflection_class spyp_program_class, spyp_decl_class, spyp_fun
 spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module);
 PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);      // NULL gives None
 PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type); // NULL gives None
-// -1 with an error: the device was closed, and the tree went with it.
+// Returns -1 with an exception set if the device was closed, because the declarations are gone then.
 int spyp_reflection_open(spyp_reflection *r, const char *what);
 PyObject *spyp_enum(const char *name, long value); // a member of an enum of slangpy.reflection
-// A list of objects for those of the declarations whose kinds are among `kinds` (bits of 1 << kind).
+// Returns a list of objects for the declarations whose kinds are among `kinds` (bits of 1 << kind).
 PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);
 PyObject *spyp_constant_read(const spy_constant *constant); // None: none
 PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl may be NULL
-// The type of a Struct, TypeReflection, TypeLayoutReflection or name; NULL with an error. Takes no reference.
+// Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an exception set. It takes over
+// no reference.
 const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);
 const spy_type_info *spyp_find_type(spyp_module *module, const char *name, bool required); // NULL without an error: none
 

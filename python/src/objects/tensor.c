@@ -6,7 +6,7 @@
 
 // >>making tensors
 
-// Inside nothing. `dtype`: None, or anything that spyp_dtype_parse knows.
+// Makes a tensor. `dtype` is None, or anything that spyp_dtype_parse() knows. Call it outside the device.
 static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const spy_shape *shape, PyObject *dtype, bool zeroed, const char *what) {
     spyp_dtype parsed;
     spy_tensor_desc desc;
@@ -58,7 +58,7 @@ static PyObject *spyp_tensor_zeros(PyObject *type, PyObject *args, PyObject *kwa
     return spyp_tensor_fresh(type, args, kwargs, true, "Tensor.zeros");
 }
 
-// One value for all elements. Inside the device.
+// Sets all elements to one value. Call it inside the device.
 static int spyp_tensor_fill_value(spyp_tensor *t, PyObject *value) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     const spy_type_info *type = spyp_element_info(t, &info);
@@ -98,7 +98,7 @@ static PyObject *spyp_tensor_full(PyObject *type, PyObject *args, PyObject *kwar
 static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
                                 const char *what);
 
-// NDBuffer(array): on the device that push_current_device() set.
+// NDBuffer(array) makes one on the device that push_current_device() set.
 static PyObject *spyp_tensor_wrap(PyTypeObject *type, PyObject *array) {
     PyObject *package = PyImport_ImportModule("slangpy"), *device = package ? PyObject_CallMethod(package, "current_device", NULL) : NULL;
     PyObject *made = device ? PyObject_CallMethod((PyObject *)type, "from_torch", "OO", device, array) : NULL;
@@ -107,7 +107,7 @@ static PyObject *spyp_tensor_wrap(PyTypeObject *type, PyObject *array) {
     return made;
 }
 
-// Tensor(storage, dtype, shape, strides, offset): a view of another tensor's or buffer's memory.
+// Tensor(storage, dtype, shape, strides, offset) makes a view of another tensor's or buffer's memory.
 static PyObject *spyp_tensor_over(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "storage", "dtype", "shape", "strides", "offset", NULL };
     PyObject *storage, *dtype, *shape, *strides = Py_None;
@@ -117,13 +117,13 @@ static PyObject *spyp_tensor_over(PyTypeObject *type, PyObject *args, PyObject *
     return PyErr_Format(PyExc_TypeError, "Tensor: argument 'storage': expected a Buffer or Tensor, got %R", (PyObject *)Py_TYPE(storage));
 }
 
-// Whether the arguments begin with a tensor, or name one's storage.
+// Tells whether the arguments begin with a tensor, or have a keyword `storage`.
 static bool spyp_has_storage(PyObject *args, PyObject *kwargs) {
     if (PyTuple_Size(args)) return PyObject_TypeCheck(PyTuple_GetItem(args, 0), spyp.tensor);
     return kwargs && PyDict_GetItemString(kwargs, "storage");
 }
 
-// NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array), Tensor(storage, ...).
+// The constructor: NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array), Tensor(storage, ...).
 static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", "element_type", NULL };
     PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL, *element = NULL;
@@ -145,7 +145,7 @@ static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *k
     return spyp_tensor_create(type, d, &sizes, dtype, false, "NDBuffer");
 }
 
-// The one argument of a function, by position or name; borrowed, or NULL with an error.
+// Returns the one argument of a function, given by position or name, borrowed. NULL with an exception set.
 static PyObject *spyp_only_argument(PyObject *args, PyObject *kwargs, const char *format, const char *name) {
     union { const char *in; char *out; } word;
     PyObject *value = NULL;
@@ -172,7 +172,7 @@ static PyObject *spyp_tensor_copy_from(PyObject *self, PyObject *args, PyObject 
     Py_RETURN_NONE;
 }
 
-// A new tensor of a given type for an array of numbers, or of structs with the same field names.
+// Makes a tensor of a given element type for an array of numbers, or of structs with the same field names.
 static PyObject *spyp_tensor_of_type(PyTypeObject *type, spyp_device *d, const spyp_host_array *array, PyObject *object, PyObject *dtype) {
     spyp_dtype parsed;
     spy_shape shape = array->shape;
@@ -197,7 +197,7 @@ static PyObject *spyp_tensor_of_type(PyTypeObject *type, spyp_device *d, const s
     return result;
 }
 
-// The same with the array's own type.
+// Makes a tensor with the array's own element type.
 static PyObject *spyp_tensor_of_own(PyTypeObject *type, spyp_device *d, const spyp_host_array *array) {
     spy_tensor_desc desc;
     if (array->dtype == SPY_DTYPE_DEFAULT)
@@ -213,7 +213,7 @@ static PyObject *spyp_tensor_of_own(PyTypeObject *type, spyp_device *d, const sp
     return tensor ? spyp_tensor_make(type, d, tensor, NULL) : NULL;
 }
 
-// A tensor over an array's own memory; NULL without an error: it cannot be had.
+// Makes a tensor over an array's own memory. NULL without an exception: its memory cannot be shared.
 static PyObject *spyp_tensor_shared(PyTypeObject *type, PyObject *device, PyObject *object, PyObject *dtype, const char *what) {
     spyp_device *d = spyp_device_of(device, what);
     return d ? spyp_foreign_tensor(type, d, object, dtype, false, what) : NULL;
@@ -239,7 +239,7 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
     return result;
 }
 
-// An array where the device goes; with the error set.
+// Returns true, with an exception set, if an array stands where the device belongs or if the device is missing.
 static bool spyp_lacks_device(PyObject *args, PyObject *kwargs, const char *what) {
     PyObject *first = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
     bool lacks = first ? !PyObject_TypeCheck(first, spyp.device) && (spyp_is_array(first) || PyList_Check(first))
@@ -250,7 +250,7 @@ static bool spyp_lacks_device(PyObject *args, PyObject *kwargs, const char *what
     return true;
 }
 
-// `Tensor.from_numpy(device, array)` makes one; `tensor.from_numpy(array)` fills it. One attribute for both: see spyp_either.
+// `Tensor.from_numpy(device, array)` makes a tensor; `tensor.from_numpy(array)` fills it. One attribute serves both: see spyp_either.
 static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwargs) {
     static char *makes[] = { "device", "ndarray", "usage", "memory_type", "dtype", NULL }, *fills[] = { "data", NULL };
     PyObject *device, *array, *dtype = NULL, *usage = NULL, *memory = NULL;
@@ -322,7 +322,7 @@ static PyObject *spyp_tensor_numpy_method(PyObject *self, PyObject *ignored) {
     return spyp_tensor_to_numpy((spyp_tensor *)self);
 }
 
-// Tensor.numpy(device, array), as the proposal spells it; tensor.numpy() is to_numpy().
+// Tensor.numpy(device, array) is another name of from_numpy(), and tensor.numpy() of to_numpy().
 static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kwargs) {
     if (PyType_Check(owner)) return spyp_from_numpy(owner, args, kwargs);
     return spyp_check_args("numpy()", PyTuple_Size(args), 0, 0) < 0 ? NULL : spyp_tensor_to_numpy((spyp_tensor *)owner);
@@ -370,7 +370,7 @@ static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwar
     return spyp_view_make(spyp_view_type(self), (spyp_tensor *)self, shape, strides, offset, dtype, "Tensor.view");
 }
 
-// (2, 3), 2, 3 or shape=(2, 3); borrowed.
+// Returns the argument of view(), reshape() and so on, borrowed. It is written as (2, 3), as 2, 3, or as shape=(2, 3).
 static PyObject *spyp_shape_argument(PyObject *args, PyObject *kwargs, const char *format) {
     bool sizes = PyTuple_Size(args) > 1 && !(kwargs && PyDict_Size(kwargs));
     return sizes ? args : spyp_only_argument(args, kwargs, format, "shape");
@@ -509,7 +509,7 @@ static PyObject *spyp_tensor_contiguous(PyObject *self, PyObject *ignored) {
     return PyBool_FromLong(contiguous);
 }
 
-// One property each of spy_tensor_info; which: the getter's closure.
+// The getter of the properties that spy_tensor_info has. `which` says which property is asked for.
 enum { SPYP_SHAPE, SPYP_STRIDES, SPYP_OFFSET, SPYP_COUNT, SPYP_NDIM, SPYP_ADDRESS };
 
 static PyObject *spyp_tensor_get(PyObject *self, void *which) {
@@ -572,7 +572,7 @@ static PyObject *spyp_tensor_repr(PyObject *self) { // asks nothing of the GPU
 
 static PyObject *spyp_tensor_str(PyObject *self);
 
-// What is shown of a tensor: its values, unless they are gone.
+// Returns the text that shows a tensor: its values, unless they are gone.
 static PyObject *spyp_tensor_shown(PyObject *self) {
     return ((spyp_tensor *)self)->device->device ? spyp_tensor_str(self) : spyp_tensor_repr(self);
 }
@@ -588,7 +588,7 @@ static PyObject *spyp_tensor_html(PyObject *self, PyObject *ignored) {
     return result;
 }
 
-// For IPython in a terminal; within lists and dicts, too.
+// Shows a tensor in IPython's terminal, also within lists and dicts.
 static PyObject *spyp_tensor_pretty(PyObject *self, PyObject *args) {
     PyObject *printer;
     int cycle;
@@ -598,15 +598,15 @@ static PyObject *spyp_tensor_pretty(PyObject *self, PyObject *args) {
     return done;
 }
 
-// Whether == with it could be meant element by element.
+// Tells whether a comparison with this object may have been meant element by element.
 static bool spyp_is_comparable(PyObject *other) {
     spyp_math_info info;
     return PyLong_CheckExact(other) || PyBool_Check(other) || PyFloat_CheckExact(other) || PyList_Check(other) || PyTuple_Check(other) ||
            PyObject_TypeCheck(other, spyp.tensor) || spyp_math_view(other, &info);
 }
 
-// Tensors are compared by identity, so that they can be in lists, sets and dicts. Who compares one with values gets a warning, for
-// the answer is always False. Arrays of other libraries have an == of their own, which is asked next.
+// Tensors are compared by identity, so that they can be in lists, sets and dicts. A comparison with values gives a warning, because its
+// result is always False. Arrays of other libraries have an == of their own, which Python asks next.
 static PyObject *spyp_tensor_compare(PyObject *self, PyObject *other, int op) {
     if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
     if (self == other) return PyBool_FromLong(op == Py_EQ);

@@ -3,7 +3,7 @@
 
 // >>what is said
 
-// Calls `function`; what it raises is printed, for there is nobody to raise it to.
+// Calls function(first, second). An exception that it raises is printed, because no Python code waits for the result.
 void spyp_notify(PyObject *function, PyObject *first, PyObject *second) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -13,7 +13,7 @@ void spyp_notify(PyObject *function, PyObject *first, PyObject *second) {
     PyErr_Restore(type, value, trace);
 }
 
-// To the device's log, or the package's.
+// Gives a message to the device's log function, or to the package's if the device has none.
 void spyp_log(spyp_device *d, long level, PyObject *text) {
     PyObject *function = Py_XNewRef(d->log ? d->log : spyp.logger), *number = PyLong_FromLong(level);
     if (function) spyp_notify(function, number, text);
@@ -21,7 +21,8 @@ void spyp_log(spyp_device *d, long level, PyObject *text) {
     Py_XDECREF(function);
 }
 
-// An error that is being raised is told by the exception; the log gets it as a debug message.
+// Gives the error message that was held back to the log. If an exception is being raised, the user hears of the error from that,
+// and the log gets it as a debug message.
 static void spyp_release_held(spyp_device *d) {
     PyObject *text = d->held;
     d->held = NULL;
@@ -31,7 +32,7 @@ static void spyp_release_held(spyp_device *d) {
 
 // >>entering
 
-// Another thread is inside, perhaps without the GIL. Comes back with the GIL and nobody inside.
+// Waits while another thread is inside the device. Returns with the GIL, and with no thread inside.
 static void spyp_wait_turn(spyp_device *d) {
     d->waiting++;
     while (d->depth) {

@@ -1,4 +1,4 @@
-// C's errors as Python's exceptions, in the words that Python users know.
+// Raises the library's errors as Python exceptions, in the words that Python users know.
 #include "state/state.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static PyObject *spyp_exception_of(spy_status status) {
 
 // >>words
 
-// What C's texts name, as it is spelled in Python. Tried in order.
+// Pairs of a phrase in the library's messages and the words that replace it in Python. They are tried in order.
 static const char *const spyp_words[][2] = {
     { "a tensor or spy_out_...", "a Tensor, a ValueRef or a writable array" },
     { "a tensor or spy_inout_...", "a Tensor, a ValueRef or a writable array" },

@@ -89,7 +89,7 @@ typedef struct spyp_held {
     struct spyp_held *next;
 } spyp_held;
 
-// What is released may run code, which an error of ours must not reach.
+// Releasing buffers and objects may run code of the user, which must not see an exception that is set here.
 static void spyp_arena_release(spyp_arena *arena) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -197,7 +197,7 @@ const char *spyp_attribute_text(PyObject *name) {
     return text;
 }
 
-// A list of paths as C strings in the arena; -1 with an error.
+// Puts a list of paths into the arena as C strings. Returns -1 with an exception set if an item is no path.
 int spyp_paths(spyp_arena *arena, PyObject *paths, const char *where, const char *const **out, size_t *count) {
     *count = 0;
     *out = NULL;

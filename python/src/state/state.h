@@ -198,7 +198,8 @@ void spyp_arena_end(spyp_arena *arena);
 void *spyp_arena_take(spyp_arena *arena, size_t size); // aligned to 16; NULL with MemoryError set
 int spyp_arena_keep(spyp_arena *arena, PyObject *object); // takes a new reference; -1 with an error set
 PyObject *spyp_arena_kept(spyp_arena *arena, PyObject *made); // takes the reference `made` (may be NULL); gives it borrowed; NULL with an error
-// Before a recursion into data of the user; 0, or -1 with a RecursionError. spyp_arena_up() afterwards, also behind an error.
+// Call it before each recursion into data of the user, and spyp_arena_up() after it, also after an error. Returns 0, or -1 with a
+// RecursionError set.
 int spyp_arena_down(spyp_arena *arena);
 static inline void spyp_arena_up(spyp_arena *arena) {
     arena->depth--;
@@ -206,42 +207,45 @@ static inline void spyp_arena_up(spyp_arena *arena) {
 Py_buffer *spyp_arena_buffer(spyp_arena *arena, PyObject *object, int flags); // NULL with an error set
 
 // >>enter.c
-// Before and after each use of device->device. enter: -1 with an error when it is closed or was made before a fork; waits for
-// other threads without the GIL.
+// Call these before and after each use of device->device. spyp_enter() waits for other threads without the GIL. It returns -1 with
+// an exception set if the device is closed or was made before a fork.
 int spyp_enter(spyp_device *device, const char *what);
 void spyp_leave(spyp_device *device);
-// Waits for all work with Ctrl-C in between; -1 with an error set. Inside enter/leave.
+// Waits for all work of the device and lets Ctrl-C end the wait. Returns -1 with an exception set. Call it between enter and leave.
 int spyp_wait(spyp_device *device);
 int spyp_wait_to_read(spyp_device *device); // before C reads from a tensor, as far as that does not hear Ctrl-C itself; as spyp_wait
 spyp_device *spyp_device_of(PyObject *object, const char *what); // borrowed; NULL with TypeError
-// Tells the device's log, or the package's. A function of the user's is called; what it raises is printed, for there is nobody to raise it to.
+// spyp_log() gives a message to the device's log function, or to the package's. spyp_notify() calls any function of the user.
+// Exceptions that these functions raise are printed.
 void spyp_log(spyp_device *device, long level, PyObject *text);
 void spyp_notify(PyObject *function, PyObject *first, PyObject *second);
 
 // >>errors.c
 int spyp_errors_ready(PyObject *module);
-// Raises the device's error (NULL: the thread's). Always NULL.
+// Raises the device's last error as an exception, or the thread's if `device` is NULL. Always returns NULL.
 PyObject *spyp_raise(spyp_device *device);
 PyObject *spyp_raise_index(spyp_device *device); // out of range: IndexError
-// The same for a status and C's text; `what`: the Python function, in place of C's name (NULL: neither).
+// Raises a status and the library's message. `what` is the Python function, which replaces the C function's name at the beginning;
+// if `what` is NULL, no name stands there.
 PyObject *spyp_raise_status(spy_status status, const char *message, const char *what);
-// C's text in Python's words; `all`: also behind the name it begins with. A new reference.
+// Returns a message of the library in Python's words, as a new reference. If `all` is false, only the function's name is replaced.
 PyObject *spyp_translate(const char *text, const char *what, bool all);
-// Puts words before the text of the error that is set, if that is one of the library's or a TypeError, ValueError or OverflowError. Always NULL.
+// Puts words before the text of the exception that is set, if it is the library's or a TypeError, ValueError or OverflowError.
+// Always returns NULL.
 void *spyp_error_behind(const char *format, ...);
-// The same; `deep`: also before the text of a RecursionError.
+// Does the same. If `deep` is true, words are also put before the text of a RecursionError.
 void spyp_error_words(bool deep, const char *format, va_list list);
 
 // >>state.c
 int spyp_state_ready(void); // interned names; 0, or -1 with an error
-// A list of paths, or of strings, as C strings in the arena; 0, or -1 with an error.
+// Put the items of a list of paths or strings into the arena as C strings. Return 0, or -1 with an exception set.
 int spyp_paths(spyp_arena *arena, PyObject *paths, const char *where, const char *const **out, size_t *count);
 int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const char *what, const char *const **out, size_t *count);
 const char *spyp_attribute_text(PyObject *name); // as spyp_utf8(), with AttributeError
 int spyp_getset_add(PyTypeObject *type, PyGetSetDef *def); // one property; 0, or -1 with an error
 PyObject *spyp_list_items(PyObject *list); // of a list or tuple: its items as a tuple, a new reference
-// Of a dict: (key, value, key, value, ...) as a tuple, a new reference. TypeError, behind `what: ` unless that is NULL, when a key is
-// no str. No code of the user runs.
+// Returns (key, value, key, value, ...) of a dict as a new tuple, without running code of the user. Raises a TypeError if a key is no
+// str; its text begins with `what: ` unless `what` is NULL.
 PyObject *spyp_dict_items(PyObject *dict, const char *what);
 PyObject *spyp_item_named(PyObject *items, const char *name); // the value of a key among such items, borrowed, or NULL
 
@@ -255,7 +259,7 @@ int spyp_check_args(const char *function, Py_ssize_t given, Py_ssize_t least, Py
 
 #define SPYP_UNUSED(x) (void)(x)
 
-// What the limited API of 3.12 lacks. `replace` takes the reference `value`.
+// These functions are missing in the limited API of Python 3.12. spyp_replace() takes over the reference `value`.
 static inline void spyp_replace(PyObject **at, PyObject *value) {
     PyObject *old = *at;
     *at = value;

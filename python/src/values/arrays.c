@@ -45,7 +45,7 @@ const char *spyp_format_of_dtype(spy_dtype dtype) {
 #define SPYP_RUN(size)                                                                                        \
     for (int64_t i = 0; i < n; i++, place += step, packed += size) memcpy(back ? place : packed, back ? packed : place, size)
 
-// One dimension between `packed`, without gaps, and `place`, `step` bytes apart.
+// Copies one dimension. The elements at `packed` follow each other without gaps; those at `place` are `step` bytes apart.
 static char *spyp_copy_run(char *packed, char *place, size_t item, int64_t n, int64_t step, bool back) {
     switch (item) { // a constant size is one move each
     case 1: SPYP_RUN(1); break;
@@ -57,7 +57,7 @@ static char *spyp_copy_run(char *packed, char *place, size_t item, int64_t n, in
     return packed;
 }
 
-// Elements in row-major order, whatever the strides (in bytes): from `place` to `packed`, or back. Gives the end of packed.
+// Copies elements of any strides (in bytes) from `place` to `packed` in row-major order, or back. Returns the end of `packed`.
 static char *spyp_copy_strided(char *packed, char *place, size_t item, const int64_t *shape, const int64_t *strides, uint32_t rank,
                                bool back) {
     if (rank == 0) return spyp_copy_run(packed, place, item, 1, 0, back);
@@ -76,7 +76,7 @@ static void spyp_swap_bytes(char *data, size_t item, size_t count) {
         }
 }
 
-// Makes array->data, from elements at `place`: themselves where they are row-major without gaps, else a copy.
+// Sets array->data to the elements at `place` if they are row-major without gaps, or else to a copy.
 static int spyp_array_from(spyp_arena *arena, spyp_host_array *array, const void *place, size_t item, const int64_t *strides,
                            bool swapped, bool writable) {
     bool aligned = array->dtype == SPY_DTYPE_DEFAULT || (uintptr_t)place % item == 0;
@@ -108,7 +108,7 @@ static int spyp_array_from(spyp_arena *arena, spyp_host_array *array, const void
 
 // >>the buffer protocol
 
-// What an exporter says when it has no format for its elements, in our words.
+// Replaces the exception of an exporter that has no format for its elements by a TypeError.
 static int spyp_unsupported_array(const char *what) {
     PyObject *type, *value, *trace;
     if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_BufferError)) return -1;
@@ -139,7 +139,7 @@ int spyp_too_many_dims(const char *what, int rank) {
     return -1;
 }
 
-// numpy has no buffer for structs whose fields are out of order: they are found by name all the same.
+// numpy exports no buffer of structs whose fields are out of order. Such fields are found by name all the same.
 static int spyp_from_records(PyObject *object, const char *what, spyp_host_array *array) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -192,7 +192,7 @@ spy_dtype spyp_dtype_of_dl(const spyp_dl_tensor *t) {
     return spyp_dtype_of_family(families[t->dtype.code], t->dtype.bits / 8);
 }
 
-// A bfloat16 is the upper half of a float.
+// Converts bfloat16 numbers. Each is the upper half of a float.
 static int spyp_widen_bfloat(spyp_arena *arena, spyp_host_array *array) {
     size_t count = array->size_bytes / 2;
     uint32_t *wide = (uint32_t *)spyp_arena_take(arena, count * sizeof *wide);
@@ -240,8 +240,8 @@ static int spyp_from_dl_tensor(spyp_arena *arena, const spyp_dl_tensor *t, bool 
     return status > 0 && bfloat ? spyp_widen_bfloat(arena, array) : status;
 }
 
-// Who has a capsule may consume it, and free its memory with it. While its memory is used here it has a name that nobody consumes,
-// which lies in such a struct.
+// Anybody who has a capsule may consume it and free its memory. While that memory is used here, the capsule has another name, which
+// lies in this struct and which no library consumes.
 typedef struct spyp_hold {
     char name[24];
     const char *own;   // its name before
@@ -282,7 +282,7 @@ PyObject *spyp_capsule_hold(PyObject *capsule) {
     return guard;
 }
 
-// Of a capsule that nobody has consumed. It stays so: its own destructor frees its memory.
+// Returns the tensor of a capsule that nobody has consumed. The capsule is not consumed here, either: its destructor frees the memory.
 const spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only) {
     const spyp_hold *hold = spyp_hold_of(capsule);
     const char *own = hold ? hold->own : PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
@@ -390,7 +390,7 @@ int spyp_is_array(PyObject *object) {
            PyObject_HasAttr(object, spyp.s_array_interface) || PyObject_HasAttrString(object, "__array__") || PyCapsule_CheckExact(object);
 }
 
-// What `method` of an object gives, or numpy.asarray(object) without one, instead of the object.
+// Uses another array instead of the object: what its method `method` returns, or numpy.asarray(object) if `method` is NULL.
 static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method, const char *what, spyp_host_array *array) {
     PyObject *numpy = method ? NULL : spyp_numpy();
     PyObject *other = method ? PyObject_CallMethod(object, method, NULL) : numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", object) : NULL;
@@ -401,7 +401,7 @@ static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method,
     return status;
 }
 
-// Whether torch records what is done with tensors, for gradients; 1 without torch, -1 with an error.
+// Returns 1 if torch records operations for gradients or is not imported, 0 if it does not record, and -1 with an exception set.
 static int spyp_grad_enabled(void) {
     PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch"), *enabled = NULL;
     if (torch && PyObject_HasAttrString(torch, "is_grad_enabled")) enabled = PyObject_CallMethod(torch, "is_grad_enabled", NULL);
@@ -464,7 +464,7 @@ static PyObject *spyp_write_back_get(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
-// Elements go to where they came from, unless the call left them as they were (another thread may have written there).
+// Copies the elements back to where they came from, unless the call has not changed them: another thread may have written there.
 static PyObject *spyp_write_back_update(PyObject *self, PyObject *ignored) {
     const spyp_host_array *a = &((spyp_write_back *)self)->array;
     SPYP_UNUSED(ignored);
@@ -525,8 +525,8 @@ const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inne
     return info;
 }
 
-// The element type as numpy says it: scalars, vectors (N,), matrices (R, C), arrays (N, ...) by further dimensions; structs
-// as structured dtypes.
+// Describes the element type in numpy's way. Vectors (N,), matrices (R, C) and arrays (N, ...) become further dimensions of a scalar
+// type; structs become structured dtypes.
 PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner) {
     static const char *const names[SPY_DTYPE_COUNT] = { "f4", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8" };
     info = spyp_inner_shape(info, inner);
@@ -566,7 +566,7 @@ PyObject *spyp_field_names(PyObject *object) {
     return names;
 }
 
-// CuPy's arrays have the buffer protocol, too, and refuse it.
+// CuPy's arrays have the buffer protocol, too, but raise an exception when it is used.
 bool spyp_is_host_buffer(PyObject *object) {
     return PyObject_CheckBuffer(object) && !PyObject_HasAttr((PyObject *)Py_TYPE(object), spyp.s_cuda_array);
 }

@@ -21,7 +21,7 @@ PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor 
     return made;
 }
 
-// Classes of Python's own have more than a view gives them.
+// Classes that are written in Python (Buffer ...) need more than a view has, so a view is a Tensor or an NDBuffer.
 PyTypeObject *spyp_view_type(PyObject *self) {
     return PyObject_TypeCheck(self, spyp.ndbuffer) ? spyp.ndbuffer : spyp.tensor;
 }
@@ -56,7 +56,7 @@ PyObject *spyp_tensor_copy(spyp_tensor *t, const char *what) {
 
 // >>host data
 
-// Inside the device: info of the element type; NULL for scalars, or with an error.
+// Returns the element type. Returns NULL for scalars, or with an exception set. Call it inside the device.
 const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info) {
     if (info->dtype != SPY_DTYPE_DEFAULT) return NULL;
     spyp_module *module = t->module ? (spyp_module *)Py_NewRef(t->module) : t->device->above->default_module(t->device);
@@ -66,7 +66,7 @@ const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *in
     return type;
 }
 
-// Copies host data into the tensor: numbers converted, structs by the names of their fields. Inside the device.
+// Copies host data into the tensor. Numbers are converted, and fields of structs are found by their names. Call it inside the device.
 static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *object, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     const spy_type_info *type = spyp_element_info(t, &info);

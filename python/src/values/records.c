@@ -42,7 +42,7 @@ static PyObject *spyp_known_fields(const spy_type_info *info) {
     return list;
 }
 
-// Each field of `count` structs, from the item of that name.
+// Packs each field of `count` structs from the item that has its name.
 static int spyp_pack_fields(spyp_arena *arena, const spy_type_info *info, PyObject *object, PyObject *names,
                             int64_t count, char *out, const char *what) {
     Py_ssize_t n = PySequence_Size(names), used = 0;
@@ -94,7 +94,7 @@ static int spyp_pack_fields(spyp_arena *arena, const spy_type_info *info, PyObje
     return 0;
 }
 
-// Numbers in the order of the scalars; structs of several scalar types take bytes.
+// Packs numbers in the order of the type's scalars. Structs of several scalar types are packed from bytes.
 static int spyp_pack_numbers(spyp_arena *arena, const spy_type_info *info, spy_dtype scalar, size_t each,
                              PyObject *object, int64_t count, char *out, const char *what) {
     spyp_host_array array;

@@ -103,7 +103,7 @@ static PyObject *spyp_read_struct(spyp_module *module, const spy_type_info *info
     return dict;
 }
 
-// Rows of numbers, for shapes that have no value type.
+// Returns nested lists of numbers for a vector or matrix that has no class of its own.
 static PyObject *spyp_read_rows(spy_dtype dtype, uint32_t rows, uint32_t columns, const char *data) {
     size_t step = spy_dtype_size_bytes(dtype);
     PyObject *list = PyList_New((Py_ssize_t)(rows > 1 ? rows : columns));
@@ -168,7 +168,7 @@ static int spyp_write_items(spyp_module *module, const spy_type_info *info, PyOb
     return status;
 }
 
-// `items`: of a dict that has all fields, and more. Always -1.
+// Raises the error for a dict that has all fields and more. `items` are its keys and values. Always returns -1.
 static int spyp_too_many_fields(const spy_type_info *info, PyObject *items, const char *what) {
     Py_ssize_t n = PyTuple_Size(items) / 2;
     PyObject *extra = NULL;

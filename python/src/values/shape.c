@@ -101,7 +101,7 @@ static PyObject *spyp_shape_item(PyObject *self, Py_ssize_t i) {
     return PyLong_FromLongLong(s->dims[i]);
 }
 
-// Indices and slices, as a tuple's.
+// Indices and slices work as those of a tuple.
 static PyObject *spyp_shape_subscript(PyObject *self, PyObject *key) {
     PyObject *tuple = spyp_shape_as_tuple(self, NULL), *item = tuple ? PyObject_GetItem(tuple, key) : NULL;
     Py_XDECREF(tuple);
@@ -160,7 +160,7 @@ static PyObject *spyp_shape_count(PyObject *self, void *ignored) {
     return count;
 }
 
-// Strides of a row-major array of this shape, in elements.
+// Returns the strides of a row-major array of this shape, in elements.
 static PyObject *spyp_shape_strides(PyObject *self, PyObject *ignored) {
     spy_shape s = ((spyp_shape_object *)self)->shape;
     int64_t step = 1;

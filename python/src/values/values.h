@@ -24,30 +24,33 @@ typedef struct spyp_host_array {
 
 bool spyp_is_host_buffer(PyObject *object); // host memory by the buffer protocol, and no CUDA array
 PyObject *spyp_field_names(PyObject *object); // names of a dict's or structured array's fields, as a new tuple or list; NULL without an error: it has none
-// An object whose update_this() copies array->data back to array->place, unless the elements are what they were. The arena keeps it; NULL with an error.
+// Makes an object whose update_this() copies array->data back to array->place, unless the elements have not changed. The arena keeps
+// it. Returns NULL with an exception set.
 PyObject *spyp_write_back_make(spyp_arena *arena, const spyp_host_array *array);
-// 1: filled; 0: no array; -1: an error is set (an array of a kind that cannot be used).
+// Describes an object's array. Returns 1, or 0 if the object is no array, or -1 with an exception set if its array cannot be used.
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array);
 int spyp_is_array(PyObject *object);
 spy_dtype spyp_dtype_of_dl(const struct spyp_dl_tensor *tensor); // DEFAULT: none
 spy_dtype spyp_dtype_of_family(char family, Py_ssize_t size);    // by array protocols' letters; DEFAULT: none
 int spyp_too_many_dims(const char *what, int rank);              // -1 with the error
-// The DLPack capsule of an object, for work in `stream` (NULL: in host memory). NULL with an error.
+// Returns the DLPack capsule of an object, whose memory is to be used in `stream` (NULL: on the host), or NULL with an exception set.
 PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what);
 const struct spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only); // NULL with an error
-// Of such a capsule: an object that keeps it, and keeps others from consuming it, as long as the object lives. NULL with an error.
+// Returns an object that keeps such a capsule, and keeps others from consuming it, as long as it lives. NULL with an exception set.
 PyObject *spyp_capsule_hold(PyObject *capsule);
 bool spyp_is_true(PyObject *object, const char *name);
-// A torch tensor that requires a gradient, which would be lost: -1 with an error, unless torch is told that none is wanted.
+// Refuses a torch tensor that requires a gradient, because the gradient would be lost: returns -1 with an exception set, or 0 if torch
+// has been told that no gradients are wanted.
 int spyp_check_gradient(PyObject *object, const char *what);
 int spyp_refuse_gradient(const char *what); // the same of one that is known to
-// The DLPack device of an object that says it, SPYP_DL_CPU for others; -1 with an error. Its number, too, if asked for.
+// Returns the type of an object's DLPack device, or SPYP_DL_CPU if the object does not say it, or -1 with an exception set. If `number`
+// is not NULL, it receives the device's number.
 long spyp_dl_device_of(PyObject *object, int *number);
 spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped); // DEFAULT: none
 const char *spyp_format_of_dtype(spy_dtype dtype);
 PyObject *spyp_numpy(void);                     // the module, new reference; ImportError with what to do
 PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner); // dtype and further dimensions
-// The dimensions that a type's vectors, matrices and arrays add; gives what is left: a scalar, struct ..., or NULL.
+// Puts the dimensions that a type's vectors, matrices and arrays add into `inner`. Returns the type of their elements, or NULL.
 const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inner);
 
 // >>shape.c
@@ -57,10 +60,10 @@ PyObject *spyp_shape_tuple(const spy_shape *shape);
 int spyp_shape_ready(PyObject *module);
 
 // >>records.c: host data into values of any type
-// The one scalar type of all numbers in a value, and how many there are; DEFAULT: several.
+// Returns the scalar type of all numbers in a value, and their number in `count`. Returns SPY_DTYPE_DEFAULT if there are several types.
 spy_dtype spyp_scalar_of(const spy_type_info *info, size_t *count);
-// Packs `count` values in C's layout into `out`, from numbers, a structured array or a dict of either, by field names.
-// `info`: their type, or NULL with `scalar`. 0, or -1 with an error.
+// Packs `count` values in C's layout into `out`. They come from numbers, a structured array, or a dict of either by field names. Their
+// type is `info`, or `scalar` if `info` is NULL. Returns 0, or -1 with an exception set.
 int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype scalar, PyObject *object, int64_t count, char *out,
                      const char *what);
 
@@ -71,20 +74,20 @@ PyObject *spyp_scalar_read(spy_dtype dtype, const void *data);
 int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data); // -1 with an error
 int spyp_number_write(spy_dtype dtype, PyObject *value, void *data, const char *what); // the same, whose errors begin with `what: `
 int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what);
-// Numbers of another type; floats to integers and what does not fit are errors. 0, or -1 with an error.
+// Converts numbers to another type. Floats cannot become integers, and every value must fit. Returns 0, or -1 with an exception set.
 int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count, const char *what);
 
 // >>extension.c: classes that users have registered
 bool spyp_is_plain(PyObject *object); // a number, dict, list or tuple, which no registered class is
 PyObject *spyp_registered(PyObject *dict, PyObject *object); // the function that `dict` has for the object's class or the nearest of its bases, a new reference; NULL: none
 PyObject *spyp_registered_call(PyObject *function, PyObject *object); // function(object), which must be of another class; takes the function's reference
-// What such a value is in memory (a new reference); NULL without an error: itself.
+// Returns the value that stands for an object in memory, as a new reference. NULL without an exception: the object itself.
 PyObject *spyp_extension_value(PyObject *object);
 int spyp_extension_ready(PyObject *module);
 
 // >>dtype.c: element types, and the modules that they come from
-// A dtype given by a user: Struct, "float3", numpy dtype, Python type float/int/bool, math type. `type` names it, `module`
-// is where it is known (NULL: built in). 0, or -1 with an error.
+// Parses a dtype that a user gave: a Struct, a name such as "float3", a numpy dtype, float, int, bool, or a class such as float3. `type`
+// is its name, and `module` knows the name (NULL: it is built in). Returns 0, or -1 with an exception set.
 typedef struct spyp_dtype {
     spy_dtype scalar;     // or SPY_DTYPE_DEFAULT: `type`
     const char *type;
@@ -95,10 +98,10 @@ typedef struct spyp_dtype {
 int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype);
 PyObject *spyp_module_make(spyp_device *device, spy_module *module, PyObject *name, PyObject *link); // takes `module`
 PyObject *spyp_struct_make(spyp_module *module, const spy_type_info *info);
-// The type that a Struct, TypeReflection or TypeLayoutReflection stands for; NULL without an error: `object` is none.
+// Returns the type that a Struct, TypeReflection or TypeLayoutReflection stands for. NULL without an exception: `object` is none of these.
 const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module);
 
-// A reflection object: one C struct for all classes; each uses what it needs.
+// An object of a reflection class. All these classes have the same C struct, and each uses some of its members.
 typedef struct spyp_reflection {
     PyObject_HEAD
     spyp_module *module;            // keeps the tree
@@ -133,7 +136,8 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
 PyTypeObject *spyp_view_type(PyObject *tensor); // of its views: Tensor or NDBuffer
 int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what); // copies host data; -1 with an error
 const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info); // inside the device; NULL: scalars, or an error
-// Sizes of the tensor that takes an array of `sizes` as elements of a type: dimensions that belong to the type are cut off.
+// Computes the sizes of a tensor whose elements come from an array of `sizes`. The last dimensions, which belong to the element type,
+// are cut off.
 int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shape *outer, const char *what);
 
 #endif // SPYP_VALUES_H

@@ -1,7 +1,8 @@
-"""Call Slang GPU functions from Python: name a function, pass numbers, arrays or tensors, get results back.
+"""The C module of the package. What it means to have Any here: arguments of Slang functions (numbers, sequences, dicts, arrays, tensors,
+generators, objects with get_this(), instances of registered classes) and their results, which the Slang code decides.
 
-What is Any here: arguments of Slang functions (numbers, sequences, dicts, arrays, tensors, generators, objects with get_this(),
-instances of registered classes) and their results, which the Slang code decides.
+Every class and function of C is declared here and nowhere else; slangpy/math.pyi has the vectors. What is written in Python has its
+annotations in the .py files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,20 +15,11 @@ from typing import (
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Buffer as _BytesLike, Self, disjoint_base
 
-from . import bindings as bindings, math as math, reflection as reflection, types as types
-from .bindings import (
-    PYTHON_TYPES as PYTHON_TYPES, register_python_type as register_python_type,
-    register_write_to_cursor_type as register_write_to_cursor_type,
-)
-from .buffers import *
-from .device import *
-from .encoders import *
-from .enums import *
-from .gradients import *
-from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor
-from .interop import *
+from .buffers import Buffer
+from .device import Device
+from .encoders import CommandEncoder
+from .enums import DeviceType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
 from .interop import _StreamLike
-from .logger import *
 from .math import (
     bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
     float2x3 as float2x3, float2x4 as float2x4, float3 as float3, float3x2 as float3x2, float3x3 as float3x3,
@@ -36,14 +28,13 @@ from .math import (
     float16_t4 as float16_t4, int1 as int1, int2 as int2, int3 as int3, int4 as int4, quatf as quatf, uint1 as uint1,
     uint2 as uint2, uint3 as uint3, uint4 as uint4,
 )
-from .profiling import *
-from .programs import *
-from .reflection import ModifierID as ModifierID, ShaderStage as ShaderStage
-from .reports import *
+from .programs import SlangEntryPoint, SlangSession
+from .reflection import (
+    DeclKind as _DeclKind, ModifierID, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
+    TypeKind as _TypeKind,
+)
 
-__version__: str
 SPY_VERSION: int
-SHADER_PATH: str  # a folder for include_paths=[...], as SlangPy's scripts give it; the library's own modules need none
 
 # >>what arguments may be
 
@@ -866,80 +857,10 @@ class ProgramLayout(BaseReflectionObject):
 class TypeReflection(BaseReflectionObject):
     """A Slang type. It can be given as the dtype of tensors and in map()."""
 
-    class Kind(IntEnum):
-        """TypeReflection.Kind: what a type is. void is a scalar, as it is for Slang."""
-        none = 0
-        struct = 1
-        array = 2
-        matrix = 3
-        vector = 4
-        scalar = 5
-        constant_buffer = 6
-        resource = 7
-        sampler_state = 8
-        texture_buffer = 9
-        shader_storage_buffer = 10
-        parameter_block = 11
-        generic_type_parameter = 12
-        interface = 13
-        output_stream = 14
-        mesh_output = 15
-        specialized = 16
-        feedback = 17
-        pointer = 18
-        dynamic_resource = 19
-        enum = 20
-
-    class ScalarType(IntEnum):
-        """TypeReflection.ScalarType: of a scalar, or of the numbers of a vector or matrix."""
-        none = 0
-        void = 1
-        bool = 2
-        int32 = 3
-        uint32 = 4
-        int64 = 5
-        uint64 = 6
-        float16 = 7
-        float32 = 8
-        float64 = 9
-        int8 = 10
-        uint8 = 11
-        int16 = 12
-        uint16 = 13
-
-    class ResourceShape(IntEnum):
-        """TypeReflection.ResourceShape: which buffer or texture a resource is."""
-        none = 0
-        texture_1d = 1
-        texture_2d = 2
-        texture_3d = 3
-        texture_cube = 4
-        texture_buffer = 5
-        structured_buffer = 6
-        byte_address_buffer = 7
-        unknown = 8
-        acceleration_structure = 9
-        texture_subpass = 10
-        texture_2d_feedback = 0x12
-        texture_1d_array = 0x41
-        texture_2d_array = 0x42
-        texture_cube_array = 0x44
-        texture_2d_feedback_array = 0x52
-        texture_2d_multisample = 0x82
-        texture_subpass_multisample = 0x8A
-        texture_2d_multisample_array = 0xC2
-
-    class ResourceAccess(IntEnum):
-        """TypeReflection.ResourceAccess: what kernels may do to a resource."""
-        none = 0
-        read = 1
-        read_write = 2
-        raster_ordered = 3
-        append = 4
-        consume = 5
-        write = 6
-        feedback = 7
-
+    Kind: TypeAlias = _TypeKind
+    ScalarType: TypeAlias = _ScalarType
+    ResourceShape: TypeAlias = _ResourceShape
+    ResourceAccess: TypeAlias = _ResourceAccess
     @property
     def kind(self) -> Kind:
         """A TypeReflection.Kind."""
@@ -1155,27 +1076,7 @@ class _Children:
 class DeclReflection(_Declared, _Children):
     """A declaration of a module. len(decl), decl[i] and iteration give its children."""
 
-    class Kind(IntEnum):
-        """DeclReflection.Kind: what is declared. Fields, parameters, constants and globals are all variables; methods and
-        constructors are functions; a generic function or struct is what it would be without its parameters.
-        """
-        unsupported = 0
-        struct = 1
-        func = 2
-        module = 3
-        generic = 4
-        variable = 5
-        namespace = 6
-        enum = 7
-        interface = 8
-        alias = 9
-        import_ = 10
-        extension = 11
-        property = 12
-        subscript = 13
-        generic_parameter = 14
-        constraint = 15
-
+    Kind: TypeAlias = _DeclKind
     @property
     def kind(self) -> Kind:
         """What it declares: a DeclReflection.Kind."""
@@ -1314,3 +1215,152 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     def __getitem__(self, key: str | int, /) -> ReflectionCursor: ...
 
 _ReflectedType: TypeAlias = Struct | TypeReflection | TypeLayoutReflection | str
+
+# >>devices and command lists
+
+@disjoint_base
+class _Device:  # the base of slangpy.Device
+    """A GPU with its memory pool, compiler sessions and cache of compiled calls. See create_device()."""
+    _follow: Any
+    log: Callable[[int, str], object] | None
+    progress: Callable[[str, bool], object] | None
+    @property
+    def is_closed(self) -> bool:
+        """Whether close() was called."""
+    def close(self) -> None:
+        """Release the device and all that was made from it; waits for its work."""
+    def wait(self) -> None:
+        """Submit all work and wait for it. Ctrl-C ends the waiting."""
+    def flush(self) -> int:
+        """Hand all recorded work to the GPU without waiting; gives its id."""
+    def wait_for_submit(self, id: int, /) -> None:
+        """Wait for the work up to an id that flush() or submit gave."""
+    def is_submit_finished(self, id: int, /) -> bool:
+        """Whether the work up to an id has finished. Never waits."""
+    def stats(self) -> dict[str, int]:
+        """Counts since the device was made: calls, dispatches, barriers, submits, bytes."""
+    def trim(self) -> None:
+        """Give unused pooled memory back to the driver."""
+    def register_device_close_callback(self, function: Callable[[Device], object], /) -> None:
+        """Call function(device) before the device is released."""
+    def register_shader_hot_reload_callback(self, function: Callable[..., object], /) -> None:
+        """Call function(succeeded, message) after each reload of a module."""
+    def reload_all_programs(self) -> int:
+        """Reload all modules whose files have changed; gives how many."""
+    def set_hot_reload_delay(self, delay_ms: int, /) -> None:
+        """Least time between two looks at the files, in milliseconds."""
+    def flush_print(self) -> None:
+        """Wait for work that prints, and deliver its messages to the log."""
+    def flush_print_to_string(self) -> str:
+        """Wait for work that prints; gives its messages, a line each."""
+    def load_module(self, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
+        """A Module."""
+    def load_module_from_file(self, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
+        """A Module."""
+    def load_module_from_source(
+        self, module_name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
+    ) -> Module:
+        """A Module."""
+    def __enter__(self) -> Self: ...
+
+class _Recording:
+    @property
+    def device(self) -> Device: ...
+    @property
+    def is_finished(self) -> bool: ...
+    @property
+    def op_count(self) -> int: ...
+    @property
+    def call_count(self) -> int: ...
+    @property
+    def timestamp_count(self) -> int: ...
+    @property
+    def submit_count(self) -> int: ...
+
+@disjoint_base
+class _CommandEncoder(_Recording):
+    """Records calls, copies and marks, to be submitted any number of times: see Device.create_command_encoder()."""
+
+    def __new__(cls, device: _Device, label: str | None = None, on_record: Callable[[int, int, str], object] | None = None) -> Self: ...
+    def copy_buffer(self, dst: Tensor, dst_offset: int, src: Tensor, src_offset: int, size: int) -> None:
+        """Copy bytes; the ranges do not overlap."""
+    def clear_buffer(self, buffer: Tensor, offset: int = 0, size: int = -1) -> None:
+        """Set bytes to zero; -1: to the end."""
+    def upload_buffer_data(self, buffer: Tensor, offset: int, data: _ArrayLike) -> None:
+        """Copy the bytes of a contiguous array, as they are now, to the buffer."""
+    def copy_tensor(self, dst: Tensor, src: Tensor) -> None:
+        """Copy all elements; same shape and type, both contiguous."""
+    def fill_tensor(self, tensor: Tensor, value: float) -> None:
+        """Set every number of a contiguous tensor."""
+    def push_debug_group(self, name: str, color: Any = None) -> None:
+        """Name what follows, for debug tools."""
+    def pop_debug_group(self) -> None:
+        """End the newest group."""
+    def insert_debug_marker(self, name: str, color: Any = None) -> None:
+        """Name this point, for debug tools."""
+    def global_barrier(self) -> None:
+        """All earlier work ends before later work begins. Buffers and tensors never need it."""
+    def finish(self) -> CommandBuffer:
+        """End the recording; gives a CommandBuffer to submit. The encoder is used up."""
+
+@final
+class CommandBuffer(_Recording):
+    """A finished recording: see Device.submit_command_buffer()."""
+
+    _queries: list[Any]
+    def _submit(self) -> Any:
+        """Do the operations in order, as if they were called now."""
+
+    def set(self, call: int, /, **values: Any) -> None:
+        """From the next submission on, a recorded call gets other numbers, or lists or arrays that feed one value. call: its
+        number, from 0: call_count before it was recorded. Parts of structs and shader parameters by path:
+        **{'light.power': 2}."""
+
+# >>classes that users register
+
+_V = TypeVar("_V")
+
+PYTHON_TYPES: dict[type, Callable[[Any], Any]]
+
+def register_python_type(type: type[_V], function: Callable[[_V], Any]) -> None:
+    """Arguments of that class, or of one derived from it, are passed as function(value). It gives a number, list, dict,
+    array, tensor or generator, or an object with get_this() and update_this(). As PYTHON_TYPES[type] = function. Register
+    before the first call with such a value.
+    """
+def register_write_to_cursor_type(type: type[_V], function: Callable[[_V], Any]) -> None:
+    """What a cursor writes for values of that class, function(value): numbers, lists, dicts. A class may have a method
+    to_cursor() instead.
+    """
+
+# >>what only the package itself uses
+
+def _enumerate_adapters(*args: Any) -> Any:
+    """What adapters a backend has, as a list of dicts."""
+def _after_fork(*args: Any) -> Any:
+    """Called in the child of a fork: its devices are the parent's."""
+def _at_exit(*args: Any) -> Any:
+    """Called when the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited for again;
+    then, none is.
+    """
+def _buffer_make(*args: Any) -> Any:
+    """A tensor of rank 1."""
+def _buffer_over(*args: Any) -> Any:
+    """Its memory in bytes, shared."""
+def _buffer_read(*args: Any) -> Any:
+    """A bytearray of it."""
+def _buffer_size(*args: Any) -> Any:
+    """Bytes on the device."""
+def _buffer_write(*args: Any) -> Any:
+    """Copy bytes to it."""
+def _check_options(*args: Any) -> Any:
+    """The error that loading a module with them would give."""
+def _cuda_get_current(*args: Any) -> Any:
+    """(the thread's current CUcontext, its adapter's number from 1), or (0, 0)."""
+def _cuda_set_current(*args: Any) -> Any:
+    """Makes it current; 0: none."""
+def _gradient_view(*args: Any) -> Any:
+    """For NDDifferentiableBuffer."""
+def _is_static(*args: Any) -> Any:
+    """Whether the method has no `this`."""
+def _set_logger(*args: Any) -> Any:
+    """function(level, message) for the messages of devices without one, or None."""
