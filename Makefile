@@ -109,9 +109,11 @@ $B/tests/unit/%.o: tests/unit/%.c | build/gen/slang/embed.h
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DSPY_TEST_SPLIT=1 -Isrc -Ibuild/gen -Itests/common $(INCLUDES) -c $< -o $@
 
+# The reference computations are most of what these do themselves.
+$T/gpu/test_random.o $T/gpu/random_loops.o $T/gpu/random_reference.o: optimised := -O2
 $T/gpu/%.o: tests/gpu/%.c | headers
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(flags_$(tests_config)) -MMD -MP $(CFLAGS) -I. -Itests/common $(INCLUDES) -c $< -o $@
+	$(CC) $(STD) $(flags_$(tests_config)) $(optimised) -MMD -MP $(CFLAGS) -I. -Itests/common $(INCLUDES) -c $< -o $@
 
 $B/tests-headers/%.o: tests/%.c | headers
 	@mkdir -p $(@D)
