@@ -102,6 +102,22 @@ __attribute__((weak)) void gpu_other_backend(spy_device_desc *desc);
 // tests/common/implementation.c: the CUDA backend with kernels kept between runs (blobs.h).
 __attribute__((weak)) const spy_backend *gpu_keep_blobs(const spy_backend *backend);
 
+// There, too, and in compile_only.c: keeps libslang's global session while no device has it, or lets it go.
+__attribute__((weak)) void gpu_hold_slang(bool hold);
+
+// Group setup and teardown for programs whose tests make a device each: the last device that goes closes the process's one global
+// session, and a new one costs 0.3 s of CPU.
+static inline int gpu_hold(void **state) {
+    (void)state;
+    if (gpu_hold_slang) gpu_hold_slang(true);
+    return 0;
+}
+static inline int gpu_let_go(void **state) {
+    (void)state;
+    if (gpu_hold_slang) gpu_hold_slang(false);
+    return 0;
+}
+
 static inline bool gpu_is_cuda(void) {
     const char *backend = getenv("SPY_TEST_BACKEND");
     return gpu_other_backend != NULL || (backend && strcmp(backend, "cuda") == 0);
