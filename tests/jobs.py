@@ -28,13 +28,13 @@ def environment(extra):
     env.setdefault("SLANGPY_SLANG_LIBRARY", SLANG)
     env.setdefault("SLANGPY_NVRTC_LIBRARY", NVRTC)
     env.setdefault("SPY_TEST_SIZE", "normal")
+    env.update(extra)
     if env["SPY_TEST_SIZE"] != "soak":
         env.setdefault("SPY_TEST_SEED", "6")  # the same tenth each time; make soak draws a fresh seed and prints it
         # lavapipe compiles each kernel once and runs it once: its optimiser is a quarter of a test's time and is not ours to test.
         env.setdefault("GALLIVM_PERF", "nopt")
     env.setdefault("SPIRV_VAL", "/usr/bin/spirv-val")
     env.setdefault("XDG_CACHE_HOME", os.path.join(TOP, "build/tests/cache"))
-    env.update(extra)
     return env
 
 
