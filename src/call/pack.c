@@ -44,7 +44,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
         if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = &leaves[pack->leaf];
+        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // a dispatch without arguments has no leaf
         uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;

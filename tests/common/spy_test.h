@@ -4,7 +4,7 @@
 // internals included. gpu/: the headers' declarations only.
 //
 // Environment set by tests/run: SLANGPY_SLANG_LIBRARY; SPY_TEST_SIZE = small, normal or soak (full counts);
-// SPY_TEST_SEED; SPIRV_VAL = path of spirv-val.
+// SPY_TEST_SEED; SPIRV_VAL = path of spirv-val. SPY_TEST_ONLY: the one test of a program of unit/ that runs ("test_*": a pattern).
 #ifndef SPY_TEST_H
 #define SPY_TEST_H
 
@@ -38,5 +38,16 @@ static inline size_t test_count(size_t soak) {
     if (size != NULL && strcmp(size, "small") == 0) divisor = 100;
     return soak / divisor > 0 ? soak / divisor : 1;
 }
+
+#if defined(SPY_TEST_SPLIT) || defined(SPY_TEST_HEADERS)
+static inline int spy_test_run(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+                               CMFixtureFunction teardown) {
+    cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
+    return _cmocka_run_group_tests(name, tests, count, setup, teardown);
+}
+#undef cmocka_run_group_tests
+#define cmocka_run_group_tests(tests, setup, teardown)                                                        \
+    spy_test_run(#tests, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
+#endif
 
 #endif

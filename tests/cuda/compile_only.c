@@ -2,8 +2,10 @@
 // compiled by NVRTC. Linked with a gpu test in the place of the library, this file has the whole implementation, gives
 // gpu_desc() the null backend with CUDA's limits, and lets failed checks pass: no kernel runs, so no value is right.
 //
-// Each kernel is compiled for compute capability 7.5, 9.0 and the newest that NVRTC knows, by two threads. The last line says
-// how many did not compile; how many took Slang's own prelude is said before. What has been compiled is kept (blobs.h).
+// Each kernel is compiled for one of compute capability 7.5, 9.0 and the newest that NVRTC knows; a hash of its text and
+// SPY_TEST_SEED chooses which, so that the same kernels go to other ones with another seed. SPY_TEST_ARCHS=all: for all three.
+// The last line says how many kernels did not compile, and the line before it how many took Slang's own prelude. A thread
+// compiles while the test goes on. What has been compiled is kept (blobs.h).
 #define _GNU_SOURCE
 #include "spy_test.h"
 #include "blobs.h"
@@ -47,11 +49,13 @@ typedef struct kernel {
     spyi_kernel_desc desc;
 } kernel;
 
-enum { MOST_KERNELS = 65536, THREADS = 2 };
+enum { MOST_KERNELS = 65536, THREADS = 1 };
 
 static spyi_nvrtc nvrtc;
 static spyi_context context; // hears what falls back
 static int archs[3];
+static bool all_archs;
+static uint64_t arch_seed;
 static bool ending;
 static kernel *kernels[MOST_KERNELS];
 static uint32_t kernel_count, next, failed, fallbacks, compiled;
@@ -97,7 +101,9 @@ static void work(void *arg) {
             usleep(2000);
             continue;
         }
-        for (uint32_t i = 0; i < 3; i++) compile_one(k, archs[i]);
+        uint32_t only = (uint32_t)((k->hash + arch_seed) % 3);
+        for (uint32_t i = 0; i < 3; i++)
+            if (all_archs || i == only) compile_one(k, archs[i]);
         free(k->code); // kept until here for the error's text; its hash stays
         k->code = NULL;
     }
@@ -172,8 +178,8 @@ static void finish(void) {
     ending = true;
     spyi_mutex_unlock(&lock);
     for (int i = 0; i < THREADS; i++) spyi_thread_join(&threads[i]);
-    printf("%u kernels, %u compilations by NVRTC %d.%d for sm_%d, %d, %d; %u with Slang's own prelude\n", kernel_count, compiled,
-           nvrtc.major, nvrtc.minor, archs[0], archs[1], archs[2], fallbacks);
+    printf("%u kernels, %u compilations by NVRTC %d.%d for sm_%d, %d%s %d; %u with Slang's own prelude\n", kernel_count, compiled,
+           nvrtc.major, nvrtc.minor, archs[0], archs[1], all_archs ? " and" : " or", archs[2], fallbacks);
     if (blobs.folder[0]) printf("%d of them kept in %s\n", spyi_atomic_load(&blobs.hits), blobs.folder);
     printf("%u passed, %u failed\n", compiled - failed, failed);
     fflush(NULL);
@@ -193,6 +199,9 @@ static void start(void) {
         _exit(1);
     }
     blobs_of(spy_cuda_backend()); // its folder, before there are threads
+    const char *which = getenv("SPY_TEST_ARCHS"), *seed = getenv("SPY_TEST_SEED");
+    all_archs = which && strcmp(which, "all") == 0;
+    arch_seed = seed ? strtoull(seed, NULL, 0) : 0;
     archs[0] = 75;
     archs[1] = 90;
     for (int i = 0; i < nvrtc.arch_count; i++)
@@ -236,4 +245,13 @@ void gpu_other_backend(spy_device_desc *desc) {
     desc->backend_desc = &null_desc;
     desc->adapter_name = NULL;
     desc->enable_validation = false;
+}
+
+void gpu_hold_slang(bool hold);
+void gpu_hold_slang(bool hold) {
+    const spyi_sl_library *library;
+    spyi_text error = { NULL, 0, 0 };
+    if (!hold) spyi_sl_release();
+    else if (spyi_sl_acquire(NULL, &library, &error) != SPY_OK) printf("%s\n", spyi_text_str(&error)); // tests skip or fail
+    spyi_text_free(&error);
 }

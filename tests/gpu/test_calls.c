@@ -1,6 +1,7 @@
 // Calls with fixed numbers, one or more for each rule of binding, mapping, results and memory. Expected numbers are worked
 // out by hand from the text of calls.slang, or by the loops beside the check.
 #include "gpu_test.h"
+#include "counting_allocator.h"
 #include "chance.h"
 
 #include <math.h>
@@ -1364,36 +1365,10 @@ static void test_prepared(void **state) {
 
 // >>steady state: a counting allocator, plan hits, no submits beyond the need
 
-typedef struct counter {
-    size_t allocations, bytes;
-} counter;
-
-static void *count_allocate(size_t size, size_t alignment, void *user) {
-    ((counter *)user)->allocations++;
-    ((counter *)user)->bytes += size;
-    return alignment <= 16 ? malloc(size ? size : 1) : aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-static void *count_reallocate(void *memory, size_t old_size, size_t size, size_t alignment, void *user) {
-    (void)alignment;
-    ((counter *)user)->allocations++;
-    ((counter *)user)->bytes += size - old_size;
-    return realloc(memory, size ? size : 1);
-}
-
-static void count_free(void *memory, size_t size, void *user) {
-    ((counter *)user)->bytes -= memory ? size : 0;
-    free(memory);
-}
-
 static void test_steady_state(void **state) {
     NEEDS_DEVICE();
-    counter count = { 0, 0 };
     spy_device_desc d = gpu_desc();
-    d.allocator.allocate = count_allocate;
-    d.allocator.reallocate = count_reallocate;
-    d.allocator.free = count_free;
-    d.allocator.user_data = &count;
+    d.allocator = counting_allocator();
     spy_device *device = MADE(spy_device, spy_create_device(&d));
     spy_module *m = gpu_module(device, "steady", "float f(float a, float b) { return a + b; }");
     spy_function *f = spy_find_function(m, "f");
@@ -1406,12 +1381,12 @@ static void test_steady_state(void **state) {
     spy_tensor *made = NULL;
     float r = 0;
     spy_device_stats before, after;
-    size_t allocations = 0;
+    long long allocations = 0;
     memset(&before, 0, sizeof before);
     for (int i = 0; i < 3000; i++) {
         if (i == 1200) { // the pools are warm: 1,024 dead tensor headers are kept
             before = spy_get_device_stats(device);
-            allocations = count.allocations;
+            allocations = allocations_made;
         }
         assert_int_equal(spy_call(f, SPY_ARGS(spy_arg_tensor("a", x[i % 4]), spy_arg_f32("b", (float)i), spy_arg_tensor("_result", x[(i + 1) % 4]))), SPY_OK);
         assert_int_equal(spy_call(f, SPY_ARGS(spy_arg_tensor("a", x[0]), spy_arg_f32("b", 1), spy_out_tensor("_result", &made))), SPY_OK);
@@ -1427,11 +1402,11 @@ static void test_steady_state(void **state) {
     assert_int_equal(after.kernels_built, before.kernels_built);
     assert_int_equal(after.dispatches - before.dispatches, 2 * 1800 + 18);
     assert_int_equal(after.driver_allocations, before.driver_allocations);
-    assert_int_equal(count.allocations, allocations);
-    print_message("steady state: %llu submits, %llu barriers for %llu dispatches; %zu allocations\n", (unsigned long long)(after.submits - before.submits),
-                  (unsigned long long)(after.barriers - before.barriers), (unsigned long long)(after.dispatches - before.dispatches), count.allocations - allocations);
+    assert_int_equal(allocations_made, allocations);
+    print_message("steady state: %llu submits, %llu barriers for %llu dispatches; %lld allocations\n", (unsigned long long)(after.submits - before.submits),
+                  (unsigned long long)(after.barriers - before.barriers), (unsigned long long)(after.dispatches - before.dispatches), allocations_made - allocations);
     spy_release_device(device);
-    assert_int_equal(count.bytes, 0); // all of it came back, with its right size
+    assert_int_equal(bytes_alive, 0); // all of it came back, with its right size
     assert_int_equal(spy_take_error(NULL).code, SPY_OK);
     clean();
 }

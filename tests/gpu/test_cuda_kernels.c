@@ -429,5 +429,5 @@ int main(void) {
         cmocka_unit_test(test_views),      cmocka_unit_test(test_threads),   cmocka_unit_test(test_called), cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_errors),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

@@ -2,6 +2,7 @@
 // system fills, uniform parameters of random types, folding, group counts from memory, and every way to call them wrongly.
 // With SPY_TEST_VALIDATION=1 each message of the validation layer is a failure.
 #include "gpu_test.h"
+#include "quiet_device.h"
 #include "chance.h"
 
 spy_device *gpu_device;
@@ -79,32 +80,8 @@ static const char source[] =
     "void generic<T : __BuiltinIntegerType>(T v, uint* o) { o[0] = 3; }\n"
     "void defaulted(uint* o, uint v = 5) { o[0] = v; }\n";
 
-// >>the device, whose warnings are counted
-
-static int warnings;
-
-static void listen(spy_log_level level, const char *message, void *user) {
-    (void)user;
-    if (strstr(message, "not a conformant") || strstr(message, "s so far")) return; // Mesa's word on lavapipe; a machine that is busy
-    if (level == SPY_LOG_LEVEL_WARNING || strstr(message, "alidation")) {
-        print_message("%s\n", message);
-        warnings++;
-    }
-}
-
 static spy_module *open_module(void) {
-    spy_device_desc d = gpu_desc();
-    d.log.func = listen;
-    warnings = 0;
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) skip();
-    return MADE(spy_module, gpu_module(gpu_device, "dispatching", source));
-}
-
-static void close_device(void) {
-    spy_release_device(gpu_device);
-    gpu_device = NULL;
-    assert_int_equal(warnings, 0);
+    return quiet_open("dispatching", source);
 }
 
 static spy_function *fn(spy_module *m, const char *name) {
@@ -184,7 +161,7 @@ static void test_plain(void **state) {
             check_marks(mark, n, group, &o);
         }
     }
-    close_device();
+    quiet_close();
 }
 
 static void test_system_values(void **state) {
@@ -212,7 +189,7 @@ static void test_system_values(void **state) {
     }
     free(got);
     OK(spy_dispatch(fn(m, "threes"), threads3(70, 1, 1), SPY_ARGS(spy_arg_tensor(NULL, q)), NULL));
-    close_device();
+    quiet_close();
 }
 
 // >>shaders
@@ -238,7 +215,7 @@ static void test_main(void **state) {
     OK(spy_tensor_read(o, got, sizeof got));
     for (uint32_t i = 0; i < 64; i++) assert_int_equal(got[i], 7 * i);
     spy_release_tensor(o);
-    close_device();
+    quiet_close();
 }
 
 static void test_shaders(void **state) {
@@ -292,7 +269,7 @@ static void test_shaders(void **state) {
     uint32_t *got = read_uints(o, 16);
     assert_int_equal(got[0], 24);
     free(got);
-    close_device();
+    quiet_close();
 }
 
 // >>parameters of random types
@@ -504,11 +481,7 @@ static spy_arg tree_arg(writer *w, const char *name, const tree *t, const unsign
 // A plain function and a shader of the same random parameters write down all of their bits.
 static void test_parameters(void **state) {
     (void)state;
-    spy_device_desc d = gpu_desc();
-    d.log.func = listen;
-    warnings = 0;
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) skip();
+    quiet_device();
     uint32_t all_types =
         SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 | SPY_FEATURE_INT64;
     if ((spy_get_device_info(gpu_device).features & all_types) != all_types) {
@@ -585,7 +558,7 @@ static void test_parameters(void **state) {
         spy_release_tensor(o);
     }
     assert_true(rounds < 20 || too_large * 2 < rounds);
-    close_device();
+    quiet_close();
 }
 
 static void test_tensors(void **state) {
@@ -630,7 +603,7 @@ static void test_tensors(void **state) {
     OK(spy_tensor_read(z, doubled, sizeof doubled));
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 3; k++) assert_true(doubled[i][k] == 2 * x[N - 1 - i][k]);
-    close_device();
+    quiet_close();
 }
 
 // >>more groups than the device counts in one dimension
@@ -687,7 +660,7 @@ static void test_folding(void **state) {
           "groups");
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_dispatch(count, threads3(64, half, half), args, NULL), "count",
           "groups");
-    close_device();
+    quiet_close();
 }
 
 // >>group counts from memory
@@ -753,7 +726,7 @@ static void test_indirect(void **state) {
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch_indirect(tally, row, -1, args, NULL), "beyond");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch_indirect(tally, row, INT64_MAX - 1, args, NULL), "beyond");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch_indirect(tally, NULL, 0, args, NULL), "living tensor");
-    close_device();
+    quiet_close();
 }
 
 // >>arguments, and what is wrong with them
@@ -793,7 +766,7 @@ static void test_arguments(void **state) {
     OK(spy_dispatch(fn(m, "tally"), threads3(0, 0, 0), SPY_ARGS(t), NULL));
     assert_int_equal(spy_get_device_stats(gpu_device).dispatches, before.dispatches);
     assert_int_equal(first_word(o), 11);
-    close_device();
+    quiet_close();
 }
 
 static void test_errors(void **state) {
@@ -891,7 +864,7 @@ static void test_errors(void **state) {
     // After all of this the device is as good as before.
     OK(spy_dispatch(plain, one, SPY_ARGS(t, spy_arg_u32("v", 41)), NULL));
     assert_int_equal(first_word(o), 41);
-    close_device();
+    quiet_close();
 }
 
 int main(void) {
@@ -902,5 +875,5 @@ int main(void) {
         cmocka_unit_test(test_indirect), cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_errors),   cmocka_unit_test(test_main),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

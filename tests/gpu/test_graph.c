@@ -2,6 +2,7 @@
 // of the list, and on Vulkan, which records it anew. Random programs, all kinds of values, memory that stays, what is refused.
 #include "gpu_test.h"
 #include "chance.h"
+#include "counting_allocator.h"
 #include <sys/wait.h>
 
 spy_device *gpu_device;
@@ -31,27 +32,9 @@ static const char source[] =
 
 // >>helpers
 
-static uint64_t allocations;
-static void *count_allocate(size_t size, size_t alignment, void *user) {
-    (void)alignment, (void)user;
-    allocations++;
-    return malloc(size);
-}
-static void *count_reallocate(void *memory, size_t old, size_t size, size_t alignment, void *user) {
-    (void)old, (void)alignment, (void)user;
-    allocations++;
-    return realloc(memory, size);
-}
-static void count_free(void *memory, size_t size, void *user) {
-    (void)size, (void)user;
-    free(memory);
-}
-
 static spy_module *open_module(void) {
     spy_device_desc d = gpu_desc();
-    d.allocator.allocate = count_allocate;
-    d.allocator.reallocate = count_reallocate;
-    d.allocator.free = count_free;
+    d.allocator = counting_allocator();
     gpu_device = gpu_open(&d);
     if (!gpu_device) skip();
     return MADE(spy_module, gpu_module(gpu_device, "graph", source));
@@ -112,9 +95,9 @@ static void test_twenty(void **state) {
     for (int round = 0; round < 2; round++)
         for (int c = 0; c < CALLS; c++)
             for (int i = 0; i < N; i++) x[i] = x[i] * a[c] + b[c];
-    uint64_t before, allocated = 0;
+    long long before, allocated = 0;
     for (int round = 2; round < ROUNDS; round++) {
-        before = allocations;
+        before = allocations_made;
         for (uint32_t changes = below(4); changes > 0; changes--) {
             uint32_t c = below(CALLS), which = below(3);
             if (which != 1) a[c] = below(1u << 30);
@@ -124,7 +107,7 @@ static void test_twenty(void **state) {
             else OK(spy_list_set(list, c, SPY_ARGS(spy_arg_u32("b", b[c]), spy_arg_u64("a", a[c]))));
         }
         OK(spy_list_submit(list));
-        allocated += allocations - before;
+        allocated += allocations_made - before;
         check_graph(list, true);
         for (int c = 0; c < CALLS; c++)
             for (int i = 0; i < N; i++) x[i] = x[i] * a[c] + b[c];
@@ -686,5 +669,5 @@ int main(int count, char **words) {
         cmocka_unit_test(test_random_seed), cmocka_unit_test(test_backward),     cmocka_unit_test(test_dispatch), cmocka_unit_test(test_pinned),
         cmocka_unit_test(test_order),    cmocka_unit_test(test_streams), cmocka_unit_test(test_times),           cmocka_unit_test(test_refusals), cmocka_unit_test(test_fault),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

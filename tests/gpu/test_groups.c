@@ -2,6 +2,7 @@
 // place of it, over random shapes and tiles; results through views; groupshared memory; call information in wide kernels.
 // With SPY_TEST_VALIDATION=1 each message of the validation layer is a failure.
 #include "gpu_test.h"
+#include "quiet_device.h"
 #include "chance.h"
 
 spy_device *gpu_device;
@@ -35,30 +36,8 @@ static const char source[] =
     "16 + p.shape[1])); }\n"
     "uint flat_sum(uint x, int thread) { return share(x, uint(thread) % 64); }\n";
 
-static int warnings;
-
-static void listen(spy_log_level level, const char *message, void *user) {
-    (void)user;
-    if (strstr(message, "not a conformant") || strstr(message, "s so far")) return; // Mesa's word on lavapipe; a machine that is busy
-    if (level == SPY_LOG_LEVEL_WARNING || strstr(message, "alidation")) {
-        print_message("%s\n", message);
-        warnings++;
-    }
-}
-
 static spy_module *open_module(void) {
-    spy_device_desc d = gpu_desc();
-    d.log.func = listen;
-    warnings = 0;
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) skip();
-    return MADE(spy_module, gpu_module(gpu_device, "grouping", source));
-}
-
-static void close_device(void) {
-    spy_release_device(gpu_device);
-    gpu_device = NULL;
-    assert_int_equal(warnings, 0);
+    return quiet_open("grouping", source);
 }
 
 static spy_function *fn(spy_module *m, const char *name) {
@@ -162,7 +141,7 @@ static void test_where(void **state) {
             t.shape.dims[d] = 1 + t.shape.dims[d] / 2; // the same kernel
         check_where(m, &t);
     }
-    close_device();
+    quiet_close();
 }
 
 // a * 3 + b + call_id + thread_id, where a, b and the result are views: of every second element, backwards, broadcast.
@@ -229,7 +208,7 @@ static void test_views(void **state) {
             free(data[k]);
         }
     }
-    close_device();
+    quiet_close();
 }
 
 // >>groupshared memory
@@ -275,7 +254,7 @@ static void test_groupshared(void **state) {
         for (int k = 0; k < 64; k++) sum += line[i / 64 * 64 + k];
         assert_int_equal(sums[i], sum);
     }
-    close_device();
+    quiet_close();
 }
 
 // >>one element, whatever the group
@@ -305,7 +284,7 @@ static void test_single(void **state) {
         expected += 3 + 15;
         assert_int_equal(count, expected);
     }
-    close_device();
+    quiet_close();
 }
 
 // >>call information in kernels that give a thread several elements
@@ -373,7 +352,7 @@ static void test_wide(void **state) {
     const float *flat = &got[0][0];
     for (int i = 0; i < W; i++)
         for (int j = 0; j < H; j++) assert_true(flat[i * H + j] == x[j][i] + (float)(i * 1000 + j));
-    close_device();
+    quiet_close();
 }
 
 // >>errors
@@ -415,7 +394,7 @@ static void test_errors(void **state) {
     float got[35];
     OK(spy_tensor_read(r, got, sizeof got));
     for (int i = 0; i < 35; i++) assert_true(got[i] == 3);
-    close_device();
+    quiet_close();
 }
 
 int main(void) {
@@ -423,5 +402,5 @@ int main(void) {
         cmocka_unit_test(test_where),  cmocka_unit_test(test_views), cmocka_unit_test(test_groupshared),
         cmocka_unit_test(test_single), cmocka_unit_test(test_wide),  cmocka_unit_test(test_errors),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

@@ -2,6 +2,7 @@
 // calls and on the host, results in new tensors, lifetimes, timestamps, and calls of more than 65,535 groups.
 // With SPY_TEST_VALIDATION=1 each message of the validation layer is a failure.
 #include "gpu_test.h"
+#include "quiet_device.h"
 #include "chance.h"
 
 spy_device *gpu_device;
@@ -15,32 +16,8 @@ static const char source[] = "uint step(uint x, uint y) { return x * 1664525u + 
                              "uint pick(Pair p, uint x) { return p.a * x + uint(p.b); }\n"
                              "uint slow(uint x, uint rounds) { for (uint i = 0; i < rounds; i++) x = x * 1664525u + 1013904223u; return x; }\n";
 
-// >>the device, whose warnings are counted
-
-static int warnings;
-
-static void listen(spy_log_level level, const char *message, void *user) {
-    (void)user;
-    if (strstr(message, "not a conformant") || strstr(message, "s so far")) return; // Mesa's word on lavapipe; a machine that is busy
-    if (level == SPY_LOG_LEVEL_WARNING || strstr(message, "alidation")) {
-        print_message("%s\n", message);
-        warnings++;
-    }
-}
-
 static spy_module *open_module(void) {
-    spy_device_desc d = gpu_desc();
-    d.log.func = listen;
-    warnings = 0;
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) skip();
-    return MADE(spy_module, gpu_module(gpu_device, "lists", source));
-}
-
-static void close_device(void) {
-    spy_release_device(gpu_device);
-    gpu_device = NULL;
-    assert_int_equal(warnings, 0);
+    return quiet_open("lists", source);
 }
 
 static spy_function *fn(spy_module *m, const char *name) {
@@ -94,7 +71,7 @@ static void test_thousand(void **state) {
     assert_int_equal(last.plan_hits, first.plan_hits);
     assert_int_equal(last.kernels_built, first.kernels_built);
     assert_int_equal(spy_get_list_info(list).submit_count, TIMES);
-    close_device();
+    quiet_close();
 }
 
 // What a recorded call costs to submit beside a direct one; printed only.
@@ -122,7 +99,7 @@ static void test_cost(void **state) {
         if (end - begin < direct) direct = end - begin;
     }
     print_message("%d calls, each: %.0f ns in a list, %.0f ns directly\n", CALLS, listed / CALLS * 1e9, direct / CALLS * 1e9);
-    close_device();
+    quiet_close();
 }
 
 // >>random programs: views of one tensor that overlap, and others
@@ -264,7 +241,7 @@ static void test_random_programs(void **state) {
             }
         }
         for (int v = 0; v < VIEWS; v++) check_view(&w, v);
-        close_device();
+        quiet_close();
     }
     print_message("%zu steps\n", steps);
 }
@@ -311,7 +288,7 @@ static void test_kept(void **state) {
     OK(spy_wait(gpu_device));
     OK(spy_trim(gpu_device));
     assert_int_equal(spy_get_device_stats(gpu_device).used_bytes, 0);
-    close_device();
+    quiet_close();
 }
 
 // Recorded with options; a kernel that gets a pointer stands between calls that see its work.
@@ -320,7 +297,7 @@ static void test_append_to(void **state) {
     spy_module *m = open_module();
     if (!(spy_get_device_info(gpu_device).features & SPY_FEATURE_POINTERS)) {
         print_message("skipped: no pointers\n");
-        close_device();
+        quiet_close();
         skip();
     }
     const uint32_t start[4] = { 5, 6, 7, 8 };
@@ -342,7 +319,7 @@ static void test_append_to(void **state) {
     }
     OK(spy_tensor_read(b, got, sizeof got));
     for (int i = 0; i < 4; i++) assert_int_equal(got[i], want[i] * 3 + 1);
-    close_device();
+    quiet_close();
 }
 
 static void test_refusals(void **state) {
@@ -356,7 +333,7 @@ static void test_refusals(void **state) {
     OK(spy_list_finish(list));
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_list_call(list, fn(m, "turn"), SPY_ARGS(spy_arg_tensor("x", a))), "spy_list_call: turn", "has been finished");
     OK(spy_list_submit(list)); // empty
-    close_device();
+    quiet_close();
 }
 
 // >>fences and times
@@ -378,7 +355,7 @@ static void test_fences(void **state) {
         OK(spy_wait_for_submit(gpu_device, id, UINT64_MAX));
         assert_true(spy_is_submit_finished(gpu_device, id));
     }
-    close_device();
+    quiet_close();
 }
 
 static void test_timestamps(void **state) {
@@ -388,7 +365,7 @@ static void test_timestamps(void **state) {
     spy_device_info info = spy_get_device_info(gpu_device);
     if (!(info.features & SPY_FEATURE_TIMESTAMPS)) {
         print_message("skipped: the device has no timestamps\n");
-        close_device();
+        quiet_close();
         skip();
     }
     assert_true(info.timestamp_period_ns > 0);
@@ -435,7 +412,7 @@ static void test_timestamps(void **state) {
     assert_true(early.gpu_ns >= before && host_ms >= 30 && gpu_ms > 0.5 * host_ms && gpu_ms < 2 * host_ms);
     print_message("%.3f ms on the host's clock, %.3f ms on the GPU's\n", host_ms, gpu_ms);
     print_message("period %g ns; short call %llu ns, long call %llu ns\n", info.timestamp_period_ns, (unsigned long long)shorter, (unsigned long long)longer);
-    close_device();
+    quiet_close();
 }
 
 // >>more groups than one dimension of a dispatch holds
@@ -455,7 +432,7 @@ static void test_many_groups(void **state) {
     print_message("%s; the device takes %u groups\n", info.max_group_count <= 65535 ? "folded" : "not folded", info.max_group_count);
     if (!(info.features & SPY_FEATURE_INT8)) {
         print_message("skipped: no 8-bit integers\n");
-        close_device();
+        quiet_close();
         skip();
     }
     uint8_t *x = (uint8_t *)malloc((size_t)flat), *got = (uint8_t *)malloc((size_t)flat), *turned = (uint8_t *)malloc((size_t)(rows * columns));
@@ -487,7 +464,7 @@ static void test_many_groups(void **state) {
     free(x);
     free(got);
     free(turned);
-    close_device();
+    quiet_close();
 }
 
 int main(void) {
@@ -495,5 +472,5 @@ int main(void) {
         cmocka_unit_test(test_thousand), cmocka_unit_test(test_cost),       cmocka_unit_test(test_random_programs), cmocka_unit_test(test_kept),        cmocka_unit_test(test_append_to), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fences),   cmocka_unit_test(test_timestamps), cmocka_unit_test(test_many_groups),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

@@ -1040,5 +1040,5 @@ int main(void) {
         TEST(test_broken_reload), TEST(test_dependencies), TEST(test_structs), TEST(test_prepared),
         TEST(test_in_flight),     TEST(test_many_reloads),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

@@ -1,6 +1,7 @@
 // Options of calls and dispatches on a real device: constants bit for bit, the prelude, conformances and thread counts, with
 // all that can be wrong with them.
 #include "gpu_test.h"
+#include "quiet_device.h"
 
 #include <float.h>
 #include <math.h>
@@ -29,30 +30,8 @@ static const char source[] =
     "float twice(float x) { return 2 * x; }\nuint id_sum(uint x, int2 id) { return x + uint(id.x + 100 * id.y); }\n"
     "void tally(AtomicTensor<uint, 1> o) { o.add(0, 1u); }\n";
 
-static int warnings;
-
-static void listen(spy_log_level level, const char *message, void *user) {
-    (void)user;
-    if (strstr(message, "not a conformant") || strstr(message, "s so far")) return; // Mesa's word on lavapipe; a machine that is busy
-    if (level == SPY_LOG_LEVEL_WARNING || strstr(message, "alidation")) {
-        print_message("%s\n", message);
-        warnings++;
-    }
-}
-
 static spy_module *open_module(void) {
-    spy_device_desc d = gpu_desc();
-    d.log.func = listen;
-    warnings = 0;
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) skip();
-    return MADE(spy_module, gpu_module(gpu_device, "optional", source));
-}
-
-static void close_device(void) {
-    spy_release_device(gpu_device);
-    gpu_device = NULL;
-    assert_int_equal(warnings, 0);
+    return quiet_open("optional", source);
 }
 
 static spy_function *fn(spy_module *m, const char *name) {
@@ -124,7 +103,7 @@ static void test_integers(void **state) {
         OK(spy_tensor_read(t, &o, sizeof o));
         assert_int_equal(o, k);
     }
-    close_device();
+    quiet_close();
 }
 
 static void test_floats(void **state) {
@@ -150,7 +129,7 @@ static void test_floats(void **state) {
     assert_true((nan & 0x7f800000u) == 0x7f800000u && (nan & 0x7fffffu) != 0);
     nan = bits_of(m, "get_double", spy_arg_f64("c_double", (double)NAN), true);
     assert_true((nan >> 52 & 0x7ff) == 0x7ff && (nan << 12) != 0);
-    close_device();
+    quiet_close();
 }
 
 // A number takes the constant's type, as those of arguments do; one that does not fit is an error.
@@ -168,7 +147,7 @@ static void test_converted(void **state) {
     assert_int_equal(int_of(m, "get_uint16", spy_arg_u32("c_uint16", 65535)), 65535);
     assert_int_equal(int_of(m, "get_int8", spy_arg_i32("c_int8", -128)), -128);
     assert_int_equal(int_of(m, "get_uint8", spy_arg_i32("c_uint8", 255)), 255);
-    close_device();
+    quiet_close();
 }
 
 static void constant_fails(spy_module *m, const char *getter, spy_arg constant, const char *word) {
@@ -203,7 +182,7 @@ static void test_wrong_constants(void **state) {
     constant_fails(m, "get_float", spy_arg_i32("c_uint", -1), "c_uint");
     constant_fails(m, "get_float", spy_arg_f32("c_int", 2.5f), "c_int");
     assert_int_equal(bits_of(m, "get_uint", spy_arg_u32("c_uint", 4), true), 4);
-    close_device();
+    quiet_close();
 }
 
 // >>prelude
@@ -233,7 +212,7 @@ static void test_prelude(void **state) {
     o.prelude = "";
     OK(spy_call_with(fn(m, "twice"), args, &o));
     assert_true(r == 8);
-    close_device();
+    quiet_close();
 }
 
 // >>conformances
@@ -275,7 +254,7 @@ static void test_conformances(void **state) {
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "twice"), args, &o), "conformance");
     o.conformances = NULL;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "twice"), args, &o), "conformances");
-    close_device();
+    quiet_close();
 }
 
 // >>thread_count
@@ -326,7 +305,7 @@ static void test_thread_count(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call_with(fn(m, "tally"), SPY_ARGS(spy_arg_tensor("o", sum)), &o), "2147483647");
     o.thread_count.rank = 9;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "tally"), SPY_ARGS(spy_arg_tensor("o", sum)), &o), "SPY_MAX_RANK");
-    close_device();
+    quiet_close();
 }
 
 // >>options of prepared calls, of explaining, timing and resolving
@@ -382,7 +361,7 @@ static void test_prepared(void **state) {
         }
         spy_release_prepared(p[0]); // the other goes with the device
     }
-    close_device();
+    quiet_close();
 }
 
 static void test_wrong_prepared(void **state) {
@@ -437,7 +416,7 @@ static void test_wrong_prepared(void **state) {
     o.prelude = "neither is this";
     spy_prepared *p = MADE(spy_prepared, spy_prepare(f, SPY_ARGS(spy_arg_i32("x", 0), spy_out_i32("_result", &got)), &d));
     FAILS(SPY_ERROR_COMPILE, spy_call_prepared(p, SPY_ARGS(spy_arg_i32("x", 0), spy_out_i32("_result", &got))), "neither is this");
-    close_device();
+    quiet_close();
 }
 
 static void test_looking(void **state) {
@@ -478,7 +457,7 @@ static void test_looking(void **state) {
     ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "spy_resolve", "'c_cuont'");
     FAILS(SPY_ERROR_NOT_FOUND, spy_time_call(f, args, &o, &ns), "spy_time_call", "'c_cuont'");
     assert_int_equal(ns, 0);
-    close_device();
+    quiet_close();
 }
 
 int main(void) {
@@ -487,5 +466,5 @@ int main(void) {
         cmocka_unit_test(test_prelude),  cmocka_unit_test(test_conformances), cmocka_unit_test(test_thread_count),
         cmocka_unit_test(test_prepared), cmocka_unit_test(test_wrong_prepared), cmocka_unit_test(test_looking),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

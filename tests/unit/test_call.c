@@ -2,42 +2,11 @@
 // memory that is released while work is under way, and failures on order. Kernels are compiled for real and never run.
 #include "spy_test.h"
 #include "hold_slang.h"
+#include "malloc_count.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #include "call/call.h"
 #include "api/gradient.h"
-#endif
-
-// >>counting the process's allocations (not under sanitizers, which have their own malloc)
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TEST_COUNTS_MALLOC 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TEST_COUNTS_MALLOC 0
-#endif
-#endif
-#if !defined(TEST_COUNTS_MALLOC) && defined(__GLIBC__)
-#define TEST_COUNTS_MALLOC 1
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *memory, size_t size);
-static size_t malloc_calls;
-void *malloc(size_t size) {
-    malloc_calls++;
-    return __libc_malloc(size);
-}
-void *calloc(size_t count, size_t size) {
-    malloc_calls++;
-    return __libc_calloc(count, size);
-}
-void *realloc(void *memory, size_t size) {
-    malloc_calls++;
-    return __libc_realloc(memory, size);
-}
-#else
-#undef TEST_COUNTS_MALLOC
-#define TEST_COUNTS_MALLOC 0
 #endif
 
 static const char source[] = "float f(float x) { return x + 1; }\n"
@@ -55,54 +24,7 @@ static const char source[] = "float f(float x) { return x + 1; }\n"
                              "[Differentiable] float times(float x, float w) { return x * w; }\n"
                              "float mat(float4x4 m, float4x4 n, float x) { return m[0][0] + n[0][0] + x; }\n";
 
-typedef struct bench {
-    spy_device *device;
-    spy_module *module;
-    spyi_text report;
-} bench;
-
-static spyi_null_desc defaults(void) {
-    spyi_null_desc d;
-    memset(&d, 0, sizeof d);
-    return d;
-}
-
-static void open_with(bench *t, spyi_null_desc *null_desc, const spy_device_desc *more) {
-    spy_device_desc d;
-    memset(t, 0, sizeof *t);
-    memset(&d, 0, sizeof d);
-    if (more) d = *more;
-    null_desc->report = &t->report;
-    d.backend = spyi_null_backend();
-    d.backend_desc = null_desc;
-    t->device = spy_create_device(&d);
-    if (!t->device) fail_msg("%s", spy_take_error(NULL).message);
-    spy_module_desc m;
-    memset(&m, 0, sizeof m);
-    m.name = "unit";
-    m.source = source;
-    t->module = spy_load_module(t->device, &m);
-    if (!t->module) fail_msg("%s", spy_take_error(t->device).message);
-}
-
-static void open_plain(bench *t) {
-    spyi_null_desc d = defaults();
-    open_with(t, &d, NULL);
-}
-
-// No rule of backend.h was broken, nothing leaked.
-static void close_bench(bench *t) {
-    spy_release_device(t->device);
-    if (t->report.size) print_error("%s", spyi_text_str(&t->report));
-    assert_int_equal(t->report.size, 0);
-    spyi_text_free(&t->report);
-}
-
-static spy_function *fn(bench *t, const char *name) {
-    spy_function *f = spy_find_function(t->module, name);
-    assert_non_null(f);
-    return f;
-}
+#include "null_bench.h"
 
 static spy_tensor *tensor_of(bench *t, spy_dtype dtype, spy_shape shape) { // no data: no upload
     spy_tensor_desc d;
@@ -114,10 +36,6 @@ static spy_tensor *tensor_of(bench *t, spy_dtype dtype, spy_shape shape) { // no
     return x;
 }
 static spy_tensor *floats(bench *t, int64_t n) { return tensor_of(t, SPY_DTYPE_FLOAT32, SPY_SHAPE(n)); }
-
-static void good(bench *t, spy_status s) {
-    if (s != SPY_OK) fail_msg("%s", spy_take_error(t->device).message);
-}
 
 static void run(bench *t, spy_tensor *from, spy_tensor *to) { // to = f(from)
     good(t, spy_call(fn(t, "f"), SPY_ARGS(spy_arg_tensor("x", from), spy_arg_tensor("_result", to))));

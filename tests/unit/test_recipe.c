@@ -948,6 +948,5 @@ int main(void) {
         cmocka_unit_test(test_same_work_by_bindings),
         cmocka_unit_test(test_same_work_for_cuda),
     };
-    cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }
