@@ -195,7 +195,7 @@ test:
 	@tests/run test
 
 gallery:
-	@tools/setup
+	@tools/setup test # numpy
 	@$(MAKE) --no-print-directory config=$(config) examples
 	@build/venv/bin/python examples/gallery.py $B/examples
 

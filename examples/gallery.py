@@ -18,9 +18,10 @@ DRAWN, GALLERY = TOP / "build/gallery", TOP / "docs/gallery"
 PHOTO = TOP / "build/data/astronaut.png"
 
 
-def run(programs, name, *arguments):
-    print(f"{name} ...", flush=True)
-    subprocess.run([programs / name, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
+def run(program, *arguments):
+    print(f"{program.stem} ...", flush=True)
+    words = [sys.executable, program] if program.suffix == ".py" else [program]
+    subprocess.run([*words, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
 
 
 def smaller(pixels, size):
@@ -42,21 +43,22 @@ def main(programs):
     os.environ.setdefault("SLANGPY_SLANG_LIBRARY", str(TOP / "build/slang/libslang-compiler.so"))
     for folder in DRAWN, GALLERY:
         folder.mkdir(parents=True, exist_ok=True)
-    run(programs, "02_tonemap", PHOTO, DRAWN / "tonemap.png")
-    run(programs, "03_structs", DRAWN / "planets.png")
-    run(programs, "05_particles", DRAWN / "galaxy.png")
-    run(programs, "06_generators", DRAWN / "mandelbrot.png")
-    run(programs, "07_raw_dispatch", PHOTO, DRAWN / "clarity.png")
-    run(programs, "12_inverse_rendering", DRAWN)
-
+    run(programs / "02_tonemap", PHOTO, DRAWN / "tonemap.png")
+    run(programs / "03_structs", DRAWN / "planets.png")
+    run(programs / "05_particles", DRAWN / "galaxy.png")
+    run(programs / "06_generators", DRAWN / "mandelbrot.png")
+    run(programs / "07_raw_dispatch", PHOTO, DRAWN / "clarity.png")
+    run(programs / "12_inverse_rendering", DRAWN)
+    run(TOP / "examples/tour.py", DRAWN / "tour.png")
     drawn = {path.stem: pictures.read(path) for path in DRAWN.glob("*.png")}
     photo = smaller(pictures.read(PHOTO), 256)
     gallery = {
-        "galaxy": smaller(drawn["galaxy"][80:720, 80:720], 320),
+        "galaxy": smaller(drawn["galaxy"][80:720, 80:720], 320),  # of 100,000 stars, the picture at the top
         "mandelbrot": smaller(drawn["mandelbrot"][:, 180:820], 320),
         "planets": drawn["planets"][60:420, 105:465],
         "tonemap": halves(photo, smaller(drawn["tonemap"], 256)),
         "clarity": drawn["clarity"][:240, 100:340],
+        "tour": smaller(drawn["tour"][:, 100:580], 240),
         "inverse_rendering": halves(*(drawn[name].repeat(3, 0).repeat(3, 1) for name in ("before", "after"))),
     }
     for name, pixels in gallery.items():
