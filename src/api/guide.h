@@ -51,100 +51,126 @@
 //
 // >>guide 2: one implementation file
 //
-// One file of a program says `#define SLANGPY_IMPLEMENTATION` before it includes the headers; all others
-// include them without it. That one file is C11 or C++17 and later; declarations are C99 and C++11. It needs
-// for slangpy_vk.h vulkan/vulkan.h of version 1.3.204 or later on the include path (Debian: libvulkan-dev),
-// and links pthread, dl and m. libvulkan is opened at run time, not linked.
+// One file of a program says `#define SLANGPY_IMPLEMENTATION` before it includes the headers. All other files
+// include them without it. The implementation file is C11, or C++17 and later; the declarations are C99 and
+// C++11. With slangpy_vk.h it needs vulkan/vulkan.h of version 1.3.204 or later on the include path (Debian:
+// libvulkan-dev). It links pthread, dl and m. libvulkan is opened at run time, not linked.
 //
 // Give the implementation a file of its own that holds these two lines only. It takes seconds to compile, and
 // there it compiles once. In any other file of the program vulkan.h and volk.h (any version) may stand before
-// or after our headers, and the program may link libvulkan: Vulkan's functions are in structs of ours. If the
-// implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as
-// it does after any vulkan.h.
+// or after our headers, and the program may link libvulkan: the library keeps Vulkan's functions in structs
+// of its own. If the implementation shares its file after all, a volk.h after our headers needs
+// VK_NO_PROTOTYPES before them, as it does after any vulkan.h.
 //
-// C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
+// C++17 programs may use slangpy.hpp on top: handles that release themselves, and arguments from C++ values.
 //
-// Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
-// private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
-// before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls
-// keep the memory that they use: a tensor may be released right after the call.
+// Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; names that begin with
+// spyi_ are private.
 //
-// SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
-// spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that
-// it stands in. In C++ it is a temporary, good until the end of the statement: `auto list = SPY_ARGS(...)` is
-// a copy to keep, a list of fields inside a kept list needs an `auto` of its own, and `spy_args a =
-// SPY_ARGS(...)`, which would dangle, does not compile. Descs are filled by assignment in C++.
+// Ownership: the caller releases what create_*, load_*, spy_prepare and spy_out_tensor give, before the
+// device, or leaves it to the release of the device. What find_* gives is borrowed, and lives as long as its
+// module. Calls keep the memory that they use: a tensor may be released right after the call.
+//
+// SPY_ARGS is for the call that it stands in. To keep a list, name the array:
+//
+//     const spy_arg items[] = { spy_arg_f32("a", 2), spy_arg_tensor("x", x) };
+//     spy_args args = { items, 2 };
+//
+// In C SPY_ARGS is a compound literal, good until the end of the block that it stands in. In C++ it is a
+// temporary, good until the end of the statement. There `auto list = SPY_ARGS(...)` keeps a copy, and a list
+// of fields inside a kept list needs an `auto` of its own. `spy_args a = SPY_ARGS(...)` would dangle in C++,
+// and does not compile. Descs are filled by assignment in C++.
 //
 // Structs that a program fills, spy_*_desc and spy_call_options, are all zero by default: `spy_tensor_desc d
-// = { 0 };` in C, `spy_tensor_desc d = {};` in C++, or the members by name in braces. One that was not zeroed
-// is an error that says so, as far as its last member, _end_canary, shows it.
+// = { 0 };` in C, `spy_tensor_desc d = {};` in C++, or the members by name in braces. A struct that was not
+// zeroed is an error that says so, if its last member, _end_canary, shows it.
 //
 // >>guide 3: devices
 //
 // A device is one GPU with its memory pool, its compiler sessions and its cache of compiled calls. There is
-// no default device and no global state. Which GPU: desc.adapter (a number from spy_enumerate_adapters, from
-// 1), or desc.adapter_name and desc.adapter_type; else the first discrete one, then integrated, then CPU
-// (lavapipe). There is no silent fallback: a backend or adapter that is not there is an error that lists what
-// was found.
+// no default device and no global state.
+//
+// desc.adapter chooses the GPU by its number in spy_enumerate_adapters, counted from 1. Without it
+// desc.adapter_name and desc.adapter_type choose. Without these the device is the first discrete GPU, else
+// the first integrated one, else a CPU (lavapipe). There is no silent fallback: a backend or adapter that is
+// not there is an error that lists what was found.
 //
 // Tensors, modules and functions belong to their device; two devices are independent. spy_release_device
-// waits for the GPU and releases everything that was made from it, in any order that the program left. It is
-// the last use of them all: a handle that is used, retained or released after it is freed memory. In C++ let
+// waits for the GPU and releases everything that was made from the device and not yet released. It is the
+// last use of all of it: a handle that is used, retained or released later points to freed memory. In C++ let
 // the device's owner be destroyed last.
 //
 // >>guide 4: modules and finding the compiler
 //
-// spy_load_module takes a file, or text by desc.source; `import` looks in the file's folder, in
+// spy_load_module takes a file, or text by desc.source. `import` looks in the file's folder, in
 // desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f", methods and
-// constructors ("Type::method", "Type", see 13), and generics made concrete: "f<float, 4>". Overloads and
-// generics without brackets are resolved at the call, by its arguments.
+// constructors ("Type::method", "Type", see 13), and generics made concrete: "f<float, 4>". Overloads, and
+// generics without brackets, are resolved at the call, by its arguments.
 //
 // spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
 // attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
 //
-// Further sources: desc.files of the device is a hook that gives files out of an archive; a .slang-module
-// file (spy_save_module, or slangc -o x.slang-module) or its bytes load without the source. desc.link
-// completes `extern` declarations with what other modules `export`; desc.options says how the module and its
-// kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
+// Modules need not be files. desc.files of the device is a hook that gives files out of an archive. A
+// .slang-module file (made by spy_save_module, or by slangc -o x.slang-module) or its bytes load without the
+// source. desc.link completes `extern` declarations with what other modules `export`. desc.options says how
+// the module and its kernels are compiled. desc.conformances lists (and numbers) the types behind an
+// interface.
 //
-// Reload: spy_poll_reload(device, interval, NULL), called each frame, has what has changed on disk or in the
-// hook compiled in the background, and puts it in place in a later frame; prepared calls keep running the old
-// kernel until the new one is ready, too, so that no frame waits for a compiler. spy_reload_changed does the
-// same and waits, spy_reload_module reloads one module. Functions stay the same objects and mean the new
-// code; a reload that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a
-// struct that changed its fields is refused by the new code, with an error that says so: make it again.
+// spy_poll_reload(device, interval, NULL), called in each frame, looks for files that have changed on disk or
+// in the hook. It has them compiled in the background, and puts the new code in place in a later frame.
+// Prepared calls, too, keep running the old kernel until the new one is ready, so that no frame waits for a
+// compiler. spy_reload_changed does the same and waits; spy_reload_module reloads one module.
 //
-// The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
-//     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
-//     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
-// When 1 or 2 names a file, only that is tried. The error lists every place. To get it: `tools/setup`, or
+// After a reload functions are the same objects and mean the new code. A reload that does not compile changes
+// nothing. The device's desc.reload is told of both. The new code refuses a tensor of a struct whose fields
+// have changed, with an error that says so: make the tensor again.
+//
+// The compiler, libslang, is a library of its own that is opened with the first module. It is looked for in
+// this order:
+//
+//     1  desc.slang_library
+//     2  the environment variable SLANGPY_SLANG_LIBRARY
+//     3  beside the program
+//     4  where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
+//
+// When 1 or 2 names a file, no other place is tried. The error lists every place. To get the compiler, run
+// `tools/setup`, or
+//
 //     python3 -m pip download --no-deps slangtorch==1.3.22
+//
 // and unpack slangtorch/bin/libslang-compiler.so.* from that wheel (a zip file). One process uses one
 // libslang.
 //
 // >>guide 5: tensors and layouts
 //
 // A tensor is an N-dimensional strided array in device memory: a shape of rank 0 (one element) to 8,
-// row-major, and an element type. That is a scalar (desc.dtype, default float), or any Slang type of plain
-// data by name: desc.type = "float3", "float4x4", "int[5]", "Particle". A struct also needs desc.module,
-// which declares it.
+// row-major, and an element type. The element type is a scalar (desc.dtype, by default float), or any Slang
+// type of plain data by name: desc.type = "float3", "float4x4", "int[5]", "Particle". A struct also needs
+// desc.module, which declares it.
 //
 // A float tensor of shape (100, 3) and a float3 tensor of shape (100) are equally good for a float3
 // parameter.
 //
-// Host memory is always in C's layout: struct fields where C puts them, float3 as 3 floats without padding,
-// matrices row by row, bool 1 byte, half 2 bytes. The library asks Slang for the device's layout of each type
-// and converts where the two differ (bool has 4 bytes there). spy_type_size_bytes tells a type's size in C, a
-// good assertion against sizeof. spy_tensor_info.element_size_bytes is the size on the device.
+// Host memory is always in C's layout: struct fields are where C puts them, a float3 is 3 floats without
+// padding, matrices lie row by row, a bool has 1 byte and a half 2 bytes. The library asks Slang for the
+// device's layout of each type and converts where the two differ (on Vulkan a bool has 4 bytes).
+// spy_type_size_bytes tells a type's size in C; compare it with sizeof in an assertion.
+// spy_tensor_info.element_size_bytes is the size on the device.
 //
-// spy_create_tensor leaves memory undefined without desc.data and desc.zeroed; desc.like takes shape and type
-// from another tensor. spy_tensor_write copies before it returns; spy_tensor_read waits for the work that
-// writes the tensor and no more; _read_range and _write_range move some of the elements. spy_tensor_fill,
-// _fill_data and spy_tensor_copy work on the device. Memory comes from a pool and returns to it; spy_trim
-// gives unused blocks back to the driver. A buffer of bytes is a tensor of uint8_t, one of structs a tensor
-// of the struct; spy_tensor_address gives the GPU's address.
+// spy_create_tensor leaves memory undefined without desc.data and desc.zeroed. desc.like takes shape and type
+// from another tensor. spy_tensor_write copies before it returns. spy_tensor_read waits for the work that
+// writes the tensor, and for no other. spy_tensor_read_range and spy_tensor_write_range move some of the
+// elements. spy_tensor_fill, spy_tensor_fill_data and spy_tensor_copy work on the device.
 //
-// Views share memory and keep it alive; each is released on its own, and all are as numpy has them:
+// Memory comes from a pool and returns to it; spy_trim gives unused blocks back to the driver. A buffer of
+// bytes is a tensor of uint8_t, a buffer of structs is a tensor of the struct. spy_tensor_address gives the
+// GPU's address.
+//
+// Views share memory with their tensor and keep it alive. Each view is released on its own. They are as numpy
+// has them:
+//
+//     function                            view
+//     ----------------------------------  ------------------------------------------------------------------
 //     spy_create_slice, _select           x[2:8:3] or x[::-1], x[5], in one dimension
 //     spy_create_indexed                  x[2, 1:8, ..., None] in one step
 //     spy_create_transpose, _broadcast    dimensions in another order, or stretched
@@ -339,31 +365,41 @@
 // >>guide 10: errors and logs
 //
 // Functions return a spy_status or NULL, and the device keeps its first error until spy_take_error(device)
-// reads it. So a program may check each call, or once. Everything accepts the NULL that a failed function
-// gave, and then does nothing but note an error of the thread: spy_take_error(NULL) reads that one. Failed
-// device creations, functions of released objects and SPY_ERROR_BUSY are found there as well. SPY_ERROR_BUSY
-// is also the device's error, and is logged: a callback used the device that it was called from.
+// reads it. So a program may check each call, or once at the end. Every function accepts the NULL that a
+// failed function gave. It then does nothing but note an error of the thread, which spy_take_error(NULL)
+// reads.
 //
-// A message names the function, the argument, what was expected and what came; for calls also the candidates
-// or the table of arguments; for Slang code the compiler's text with file and line. An error that is found
-// before the launch leaves all outputs as they were. desc.log receives every error and warning as it happens;
-// spy_log_stderr is a ready function for it. Nothing aborts or prints by itself.
+// Failed creations of devices and functions of released objects are errors of the thread, too.
+// SPY_ERROR_BUSY, when a callback uses the device that it was called from, is an error of both the thread and
+// the device, and is logged.
+//
+// A message names the function, the argument, what was expected and what came. For calls it also shows the
+// candidates or the table of arguments, for Slang code the compiler's text with file and line. An error that
+// is found before the launch leaves all outputs as they were.
+//
+// desc.log receives every error and warning as it happens; spy_log_stderr is a ready function for it. The
+// library never aborts, and prints nothing by itself.
 //
 // >>guide 11: threads
 //
-// No function has to be called from a special thread, and several threads may use one device: each call waits
-// until the calls before it have returned. Nothing is refused or lost, and a thread that calls seldom is not
-// kept out by one that calls all the time. What one thread's call uses must not be changed by another thread
-// while that call runs: host memory, a tensor's place (spy_tensor_point_to). Devices are independent of each
-// other. Loading, reloading and compiling wait for each other but do not keep the device: a loader thread's
-// spy_load_module, or a call that is made for the first time, does not hold up the calls of other threads.
-// spy_release_* and spy_retain_* of tensors, modules, lists and prepared calls never wait. A program that
-// takes turns by itself sets desc.single_threaded, which leaves the lock out (it costs a few nanoseconds a
-// call).
+// Functions may be called from any thread, and several threads may use one device: each call waits until the
+// calls before it have returned. Nothing is refused or lost, and a thread that calls seldom is not kept out
+// by one that calls all the time. Devices are independent of each other.
 //
-// Callbacks (desc.log, progress, blocking, files, hooks of calls and lists) run within a call: they must not
-// use the device that called them. That is refused with SPY_ERROR_BUSY, without waiting; spy_take_error and
-// spy_get_device_info are free. The reload hook and close callbacks run between calls and may use everything.
+// While a call runs, no other thread may change what it uses: host memory, or a tensor's place
+// (spy_tensor_point_to).
+//
+// Loading, reloading and compiling wait for each other but do not keep the device: a loader thread's
+// spy_load_module, or a call that is made for the first time, does not hold up the calls of other threads.
+// spy_release_* and spy_retain_* of tensors, modules, lists and prepared calls never wait.
+//
+// A program that uses a device from one thread at a time sets desc.single_threaded. Calls then leave out the
+// lock, which costs a few nanoseconds a call.
+//
+// Callbacks (desc.log, progress, blocking, files, hooks of calls and lists) run within a call. They must not
+// use the device that called them: that is refused with SPY_ERROR_BUSY, without waiting. spy_take_error and
+// spy_get_device_info are allowed. The reload hook and close callbacks run between calls and may use
+// everything.
 //
 // The child of a fork() has neither the threads nor the GPU of its parent: every use of the parent's devices
 // and objects there is SPY_ERROR_DEVICE_LOST, at once. It may make a device of its own.
@@ -391,8 +427,8 @@
 //
 // >>guide 13: methods and instances
 //
-// A method's instance is its first parameter, "this": by name, or as the first unnamed argument. It is in, or
-// inout when the method is [mutating], and is given as any struct is:
+// A method's instance is its first parameter, "this". It is given by that name, or as the first unnamed
+// argument. It is an in parameter, or inout when the method is [mutating], and is given as any struct is:
 //
 //     spy_function *step = spy_find_function(mod, "Particle::step"); // "Particle.step" will do as well
 //     spy_call(step, SPY_ARGS(spy_arg_tensor("this", particles), spy_arg_f32("dt", 0.1f)));
@@ -404,11 +440,13 @@
 //                           as those of arguments are; for a [mutating] method all must have the call's shape
 //     one instance        spy_arg_data or spy_inout_data, or spy_arg_struct of numbers (not for [mutating])
 //
-// "Particle" calls the constructor that fits the arguments ("Particle::__init" is the same), one of the
-// struct's own or the one that Slang makes from its fields; "_result" takes the instances, as a tensor, by
-// fields, or as one by spy_out_data. Static methods have no "this". Methods of extensions are found too, also
-// of built-in types ("float3::turn"), and those of nested and generic types ("Outer::Inner::get",
-// "Grid<float, 4>::at"). A method of an interface is called by the name of the type that implements it.
+// A struct's name, such as "Particle" (or "Particle::__init"), calls the constructor that fits the arguments:
+// one of the struct's own, or the one that Slang makes from its fields. "_result" takes the instances as a
+// tensor, by fields, or one instance by spy_out_data.
+//
+// Static methods have no "this". Methods of extensions are found too, also of built-in types
+// ("float3::turn"), and those of nested and generic types ("Outer::Inner::get", "Grid<float, 4>::at"). A
+// method of an interface is called by the name of the type that implements it.
 //
 // >>guide 14: generators
 //
@@ -425,11 +463,13 @@
 //     spy_arg_wang_hash     random integers: Thomas Wang's hash, the same bits on every device
 //     spy_arg_rand_float    random floats in [low, high), of the same sequence
 //
-// They feed numbers, vectors and arrays of numbers (range: single numbers; grid: as many as it has
-// dimensions; wang_hash: integers; rand_float: floats), also in the fields of a struct, and are `in` only.
-// Only grid and range bring sizes; else the other arguments or a given output say how many elements there
-// are. They have no type of their own: for a generic parameter, or between overloads that all fit, spy_cast
-// says it.
+// Generators feed `in` parameters that are numbers, vectors and arrays of numbers, also as fields of a
+// struct. A range feeds single numbers, a grid as many numbers as it has dimensions; wang_hash feeds integers
+// and rand_float floats.
+//
+// Only grid and range bring sizes. Otherwise the other arguments or a given output say how many elements
+// there are. Generators have no type of their own: for a generic parameter, or between overloads that all
+// fit, spy_cast names the type.
 //
 // >>guide 15: whole tensors, import slangpy, pointers
 //
@@ -556,10 +596,11 @@
 //     spy_dispatch(fill, threads, SPY_ARGS(spy_arg_tensor("t", t), spy_arg_f32("v", 2)), NULL);
 //
 // A plain function runs in exactly these threads, in groups of 64 unless options.thread_group_size says
-// otherwise. A compute shader of the module ([shader("compute")], [numthreads(x, y, z)]) runs as it is, in
-// whole groups of its own size, so that it must look for the end itself; its groups are limited to
-// max_group_count in each dimension, a plain function's are not. Functions with overloads cannot be
-// dispatched.
+// otherwise. Functions with overloads cannot be dispatched.
+//
+// A compute shader of the module ([shader("compute")], [numthreads(x, y, z)]) runs as it is, in whole groups
+// of its own size, so that it must compare its thread's number with the end itself. Its groups are limited
+// to max_group_count in each dimension; a plain function's are not.
 //
 // spy_dispatch_indirect reads the number of groups from a tensor of uint32 when the GPU comes to it, so that
 // one kernel can decide how much the next one does.
@@ -588,12 +629,16 @@
 //
 // >>guide 20: prepared calls
 //
-// spy_prepare binds and compiles a call without running it; spy_call_prepared runs it with arguments of the
-// same kinds, types, ranks, names and order, without a look-up. With desc.async a thread compiles, and
-// spy_prepared_ready says when it is done: SPY_ERROR_NOT_READY is an answer there and is not kept as an
-// error. Sizes given to spy_prepare choose the variant that is compiled first. desc.options are those of
-// chapter 19, copied: all calls get them, with the values of globals that they had. Globals that change from
-// call to call are set by the options' write_globals hook, or are tensors.
+// spy_prepare binds and compiles a call without running it. spy_call_prepared runs it with arguments of the
+// same kinds, types, ranks, names and order, without a look-up. The sizes that are given to spy_prepare
+// choose the variant that is compiled first.
+//
+// With desc.async a thread compiles, and spy_prepared_ready says when it is done. SPY_ERROR_NOT_READY is an
+// answer there, and is not kept as an error.
+//
+// desc.options are those of chapter 19. They are copied, and all calls get them, with the values of globals
+// that they had. Globals that change from call to call are set by the options' write_globals hook, or are
+// tensors.
 //
 // >>guide 21: command lists
 //
@@ -639,20 +684,21 @@
 // results must be the same bits in each run, spy_call_options.deterministic (9) fixes the order of sums.
 // spy_time_call tells what a call takes on the GPU's own clock.
 //
-// A tool that is started often wants to begin early: it waits for the driver, then for the compiler.
-// spy_prepare with desc.async has kernels compiled while the program reads its files. A tool that is given to
-// others brings libslang along (4), or looks for it and prints the error, which says how to get it.
+// A tool that is started often should call spy_prepare with desc.async early: its kernels are then compiled
+// while it reads its files. A tool that is given to others brings libslang along (4), or prints the error of
+// spy_load_module, which says how to get it.
 //
 // examples/02_tonemap, 05_particles and 12_inverse_rendering are such programs.
 //
 // >>guide 23: in an engine: your own Vulkan, frames
 //
-// Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
-// spy_vk_required_features lists, which spy_vk_fill_features turns on in the engine's
-// VkPhysicalDeviceFeatures2 chain; optional features that were turned on are named in
-// spy_vk_desc.enabled_features: others count as missing, since Vulkan does not tell what a VkDevice has
-// enabled. Give lock_queue and unlock_queue if other threads use the queue. spy_vk_create_tensor makes a
-// tensor over a VkBuffer.
+// An engine gives the library its own Vulkan objects, in a spy_vk_desc that goes into desc.backend_desc. The
+// VkDevice must have been made with what spy_vk_required_features lists. spy_vk_fill_features turns it on in
+// the engine's VkPhysicalDeviceFeatures2 chain. Optional features that were turned on are named in
+// spy_vk_desc.enabled_features; all others count as missing, since Vulkan does not tell what a VkDevice has
+// enabled. Give lock_queue and unlock_queue if other threads use the queue.
+//
+// spy_vk_create_tensor makes a tensor over a VkBuffer, spy_vk_get_tensor_buffer gives a tensor's buffer.
 //
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 //
@@ -672,15 +718,17 @@
 //
 // The GPU works at a recording later, so what it uses is kept until the engine has reported its id: uploaded
 // data and parameters, temporaries, tensors that were released meanwhile, kernels. Each recording keeps its
-// own, so that two or three frames can be in flight: report an id when the fence of its submission has been
-// signalled, ids in their order, each once. A command buffer that was thrown away instead of submitted is
-// reported too. What is not reported stays in use; spy_get_device_stats() counts the recordings that are not
-// (.recordings) and the memory that waits for them (.recording_bytes); the log warns at 64. A frame that
-// uploads what the last ones did takes no new memory from the driver.
+// own, so that two or three frames can be in flight. A frame that uploads as much as the last ones did takes
+// no new memory from the driver.
 //
-// Command buffers go to the device's queue in the order of their recordings. Barriers between our calls are
-// ours, also from one recording to the next; those between our calls and the engine's own commands are the
-// engine's, for results that the engine reads SHADER_WRITE to whatever it does.
+// Report an id when the fence of its submission has been signalled. Ids are reported in their order, each
+// once, also that of a command buffer that was thrown away instead of submitted. What is not reported stays
+// in use. spy_get_device_stats() counts the recordings that have not been reported (.recordings) and the
+// memory that waits for them (.recording_bytes); the log warns at 64 recordings.
+//
+// Command buffers go to the device's queue in the order of their recordings. The library puts the barriers
+// between its calls, also from one recording to the next. The engine puts those between the library's calls
+// and its own commands: for results that it reads, from SHADER_WRITE to whatever it does.
 //
 // Calls inside a recording cannot have results in host memory: give them a tensor, and read it when the id
 // was reported; until then spy_tensor_read says SPY_ERROR_NOT_READY, and so does spy_wait. Calls outside
@@ -722,35 +770,48 @@
 // >>guide 25: CUDA
 //
 // spy_cuda_backend() drives NVIDIA's GPUs through CUDA. It needs the driver alone to make a device, and
-// NVRTC, CUDA's compiler as a library, to compile kernels: no toolkit, no headers. NVRTC is looked for, in
-// this order: at spy_cuda_desc.nvrtc_library, or SLANGPY_NVRTC_LIBRARY; beside the program; by the system's
-// loader; in a toolkit (CUDA_PATH, CUDA_HOME, /usr/local/cuda); where pip puts nvidia-cuda-nvrtc. The error
-// names every place. An NVRTC of a later major version than the driver's makes code that the driver refuses.
+// NVRTC, CUDA's compiler as a library, to compile kernels. It needs no toolkit and no headers. NVRTC is
+// looked for in this order:
 //
-// Memory lies as CUDA has it: bool is a byte, float2 is aligned to 8 bytes and float4 to 16, half3 takes 8.
-// Views that do not fit a vector's alignment are read component by component. Arguments go with the launch,
-// up to 4,096 bytes, or 32,764 with drivers of CUDA 12.1 and later; more than that through memory. Structured
-// buffers are an address and a count, ConstantBuffer and ParameterBlock addresses; globals cost a copy to
-// constant memory at each launch. spy_dispatch_indirect waits for the GPU: CUDA has no such launch.
-// WaveGetLaneIndex counts by threadIdx.x.
+//     1  spy_cuda_desc.nvrtc_library, or the environment variable SLANGPY_NVRTC_LIBRARY
+//     2  beside the program
+//     3  where the system's loader looks
+//     4  in a toolkit (CUDA_PATH, CUDA_HOME, /usr/local/cuda)
+//     5  where pip puts nvidia-cuda-nvrtc
+//
+// The error names every place. An NVRTC of a later major version than the driver's makes code that the driver
+// refuses.
+//
+// Memory lies as CUDA has it: a bool is a byte, a float2 is aligned to 8 bytes and a float4 to 16, a half3
+// takes 8. Views that do not fit a vector's alignment are read component by component.
+//
+// Arguments go with the launch, up to 4,096 bytes, or 32,764 with drivers of CUDA 12.1 and later; more than
+// that goes through memory. Structured buffers are an address and a count, ConstantBuffer and ParameterBlock
+// are addresses. Globals cost a copy to constant memory at each launch. spy_dispatch_indirect waits for the
+// GPU, since CUDA has no such launch. WaveGetLaneIndex counts by threadIdx.x.
 //
 // A command list that is submitted a second time becomes a CUDA graph, unless it holds an indirect dispatch
-// or is a single piece of work: each submission is then one launch, and calls that share no memory may run
+// or is a single piece of work. Each submission is then one launch, and calls that share no memory may run
 // side by side. spy_list_set tells the graph its new numbers, at about the cost of a call.
 //
-// Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's,
-// which takes about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is
-// refused, since libslang crashes over its components: put the vector into a struct. Buffer<T> and
-// RWBuffer<T> are refused: Slang has no code for them there (stores to a global RWBuffer it drops without a
-// word). options.float_mode and debug_info of modules are NVRTC's -use_fast_math, -fmad=false, -lineinfo and
-// -G.
+// Kernels are compiled with a prelude of the library's own. A kernel that uses what this prelude does not
+// know is compiled with Slang's, which takes about 0.1 s longer, and for half needs CUDA's headers; the log
+// says so. options.float_mode and debug_info of modules are NVRTC's -use_fast_math, -fmad=false, -lineinfo
+// and -G.
 //
-// Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once:
+// A ConstantBuffer<float4> is refused, since libslang crashes over its components: put the vector into a
+// struct. Buffer<T> and RWBuffer<T> are refused: Slang has no code for them there, and drops stores to a
+// global RWBuffer without a word.
+//
+// Work goes to one stream in order: the device's own or spy_cuda_desc.stream. Launches reach the GPU at once:
 // spy_flush only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it
-// with the streams of other libraries, while the host goes on. A kernel that comes back is launched as a CUDA
-// graph of one node, which takes half of a launch's time; profilers list it as a graph then, and by its name
-// with spy_cuda_desc.plain_launches. A kernel that faults loses the device, and with it CUDA for the rest of
-// the process, in whatever context: that is the driver's rule. A process that is started anew has it again.
+// with the streams of other libraries, while the host goes on.
+//
+// A kernel that comes back is launched as a CUDA graph of one node, which takes half of a launch's time.
+// Profilers then list it as a graph; with spy_cuda_desc.plain_launches they list it by its name.
+//
+// A kernel that faults loses the device, and with it CUDA for the rest of the process, in whatever context:
+// that is the driver's rule. A process that is started anew has it again.
 //
 // >>guide 26: finding indices that are out of range
 //
@@ -763,8 +824,10 @@
 //     spy_tensor_read: blur: 'image': the kernel reads at index (480, 12), its shape is (480, 640):
 //     expected 0 to 479 in dimension 0, got 480; at element (479, 12) of the call; it got 0
 //
-// One is told at a time: threads run in no order, so "first" is the one that came first to a place where all
-// look. Tensors that Slang code makes of a pointer are checked, too, without a name. StructuredBuffer and the
-// other buffers, TensorView and plain pointers are not. Without the option nothing is checked, and kernels
-// have no trace of it: it is for debugging, where a wrong index would otherwise change other memory or crash.
-// Each wait looks at a few words in the GPU's memory.
+// Only one index is reported at a time. Threads run in no order: the first one is the index whose thread came
+// first to report it. Tensors that Slang code makes of a pointer are checked, too, without a name.
+// StructuredBuffer and the other buffers, TensorView and plain pointers are not checked.
+//
+// The option is for debugging, where a wrong index would otherwise change other memory or crash. With it each
+// wait looks at a few words in the GPU's memory. Without it nothing is checked, and the kernels are the same
+// as if the option did not exist.
