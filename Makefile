@@ -196,8 +196,8 @@ test:
 
 gallery:
 	@tools/setup test # numpy
-	@$(MAKE) --no-print-directory config=$(config) examples
-	@build/venv/bin/python examples/gallery.py $B/examples
+	@$(MAKE) --no-print-directory config=$(config) examples-shared python
+	@PYTHONPATH=python build/venv/bin/python examples/gallery.py $B/examples-shared
 
 soak:
 	@tests/run soak

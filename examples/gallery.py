@@ -70,4 +70,4 @@ def main(programs):
             sys.exit(f"{path} is larger than 150 KiB")
 
 
-main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else TOP / "build/release/examples").resolve())
+main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else TOP / "build/release/examples-shared").resolve())
