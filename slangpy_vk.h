@@ -4,6 +4,10 @@
 
 #include "slangpy.h"
 
+#if SPY_VERSION != 100
+#error "slangpy_vk.h is of release 0.1.0 and slangpy.h of another one: copy both from the same release"
+#endif
+
 #ifndef SLANGPY_VK_H
 #define SLANGPY_VK_H
 
@@ -19,8 +23,9 @@ extern "C" {
 // The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses,
 // scalar block layout, 64-bit integers, and best with push descriptors: Mesa's lavapipe of Debian 12 and
 // every current driver of a GPU have them.
-const spy_backend *spy_vk_backend(void);
+SPY_API const spy_backend *spy_vk_backend(void);
 
+// PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
@@ -56,8 +61,10 @@ typedef struct spy_vk_requirements {
     uint32_t optional_extension_count;
 } spy_vk_requirements;
 
-spy_vk_requirements spy_vk_required_features(void);
+// What an engine's VkDevice needs. Threads: any.
+SPY_API spy_vk_requirements spy_vk_required_features(void);
 
+// Names that spy_vk_features holds at most.
 #define SPY_VK_MAX_FEATURES 64
 
 // The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
@@ -77,7 +84,7 @@ typedef struct spy_vk_features {
 //     vkGetPhysicalDeviceFeatures2(adapter, &have);             // have and want are chains of the same structs
 //     spy_vk_fill_features(&want, &have, &on);                  // device_info.pNext = &want
 //     desc.enabled_features = on.names, desc.enabled_feature_count = on.count;
-spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
+SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
 
 // >>recordings: calls that go into an engine's command buffers
 
@@ -92,28 +99,28 @@ typedef uint64_t spy_vk_recording_id;
 // Until the recording is reported as finished, what it uses stays as it is (parameters, uploaded data, temporaries and
 // the memory of released tensors), calls in it must not have results in host memory, and reading what it writes is
 // SPY_ERROR_NOT_READY. Threads: any.
-spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
+SPY_API spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
 // Calls go into command buffers of our own again. SPY_ERROR_INVALID_ARGUMENT: no recording has begun.
-spy_status spy_vk_end_recording(spy_device *device);
+SPY_API spy_status spy_vk_end_recording(spy_device *device);
 // The command buffer has been executed (its fence has been signalled), or was thrown away and never will be: what only
 // this recording used is free, and its results can be read. Each id is reported once, in the order of the recordings;
 // SPY_ERROR_INVALID_ARGUMENT for an id that was reported before, whose recording has not ended, that comes before its
 // turn, or that this device has not given. Never waits. Threads: any.
 // spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
-spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
+SPY_API spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
 
 // Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
-spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
-spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+SPY_API spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
 // A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address,
 // transfer source and destination; indirect buffer for group counts, uniform and storage texel buffer for
 // Buffer<T> and RWBuffer<T>). desc->data must be NULL. The buffer
 // must outlive the tensor and all calls with it.
-spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
-                                 const spy_tensor_desc *desc);
+SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
+                                         const spy_tensor_desc *desc);
 // The VkBuffer and the byte offset of a tensor's first element.
-spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
+SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
 
 #ifdef __cplusplus
 }
@@ -1098,14 +1105,14 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeve
                                                          const VkDebugUtilsMessengerCallbackDataEXT *data,
                                                          void *user) {
     spyi_vk_instance *instance = (spyi_vk_instance *)user;
-    spy_log_level level = SPY_LOG_DEBUG;
+    spy_log_level level = SPY_LOG_LEVEL_DEBUG;
     const char *name = data->pMessageIdName != NULL ? data->pMessageIdName : "message";
     const char *text = data->pMessage != NULL ? data->pMessage : "";
     (void)types;
-    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) level = SPY_LOG_ERROR;
-    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) level = SPY_LOG_WARNING;
-    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) level = SPY_LOG_INFO;
-    if (level <= SPY_LOG_WARNING) {
+    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) level = SPY_LOG_LEVEL_ERROR;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) level = SPY_LOG_LEVEL_WARNING;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) level = SPY_LOG_LEVEL_INFO;
+    if (level <= SPY_LOG_LEVEL_WARNING) {
         size_t n = strlen(text);
         if (n >= sizeof instance->message) n = sizeof instance->message - 1;
         spyi_mutex_lock(&instance->message_lock);
@@ -1122,7 +1129,7 @@ static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMesse
     info->sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
     info->messageSeverity =
         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
-    if (spyi_log_wants(instance->ctx, SPY_LOG_DEBUG)) {
+    if (spyi_log_wants(instance->ctx, SPY_LOG_LEVEL_DEBUG)) {
         info->messageSeverity |= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
     }
     info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
@@ -1201,7 +1208,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     if (enable_validation && spyi_vk_has_layer(instance, SPYI_VK_VALIDATION_LAYER)) {
         layers[info.enabledLayerCount++] = SPYI_VK_VALIDATION_LAYER;
     } else if (enable_validation) {
-        spyi_logf(instance->ctx, SPY_LOG_WARNING,
+        spyi_logf(instance->ctx, SPY_LOG_LEVEL_WARNING,
                   "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
                   " is not installed (Debian: vulkan-validationlayers)");
     }
@@ -1308,15 +1315,15 @@ SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
 // >>adapters
 
 static const char *spyi_vk_type_name(spy_adapter_type type) {
-    if (type == SPY_ADAPTER_DISCRETE) return "discrete";
-    if (type == SPY_ADAPTER_INTEGRATED) return "integrated";
-    return type == SPY_ADAPTER_CPU ? "cpu" : "any";
+    if (type == SPY_ADAPTER_TYPE_DISCRETE) return "discrete";
+    if (type == SPY_ADAPTER_TYPE_INTEGRATED) return "integrated";
+    return type == SPY_ADAPTER_TYPE_CPU ? "cpu" : "any";
 }
 
 static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
-    if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_DISCRETE;
-    if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_CPU;
-    return SPY_ADAPTER_INTEGRATED; // virtual and unknown ones too
+    if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_TYPE_DISCRETE;
+    if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_TYPE_CPU;
+    return SPY_ADAPTER_TYPE_INTEGRATED; // virtual and unknown ones too
 }
 
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
@@ -1503,7 +1510,7 @@ static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_
     if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
     if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name))
         return "has another name";
-    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type)
+    if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != adapter->info.type)
         return "is of another type";
     return NULL;
 }
@@ -1543,7 +1550,7 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
-    uint32_t i, count, best = 0, best_type = (uint32_t)SPY_ADAPTER_CPU + 1;
+    uint32_t i, count, best = 0, best_type = (uint32_t)SPY_ADAPTER_TYPE_CPU + 1;
     spy_status status = spyi_vk_list_devices(instance, devices, &count, error);
     if (status != SPY_OK) return status;
     for (i = 0; i < count; i++) {
@@ -1837,10 +1844,10 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     profile->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
     profile->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
-    profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
+    profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
     profile->bindings_from_bytes = (uint64_t)8 << 20;
     limits->unified_memory =
-        gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
+        gpu->adapter.info.type != SPY_ADAPTER_TYPE_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }
 
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
@@ -1868,7 +1875,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
-    gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_CPU;
+    gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
     spyi_vk_set_limits(gpu);
     SPYI_VK_ZERO(cache);
@@ -1897,7 +1904,8 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
         spyi_vk_destroy((spyi_gpu *)(void *)gpu);
         return status;
     }
-    spyi_logf(ctx, SPY_LOG_INFO, "Vulkan device '%s', %s", gpu->adapter.info.name, gpu->adapter.info.driver);
+    spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "Vulkan device '%s', %s", gpu->adapter.info.name,
+              gpu->adapter.info.driver);
     *out = (spyi_gpu *)(void *)gpu;
     return SPY_OK;
 }
@@ -1950,7 +1958,7 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkMemoryPropertyFlags host =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-    bool discrete = gpu->adapter.info.type == SPY_ADAPTER_DISCRETE;
+    bool discrete = gpu->adapter.info.type == SPY_ADAPTER_TYPE_DISCRETE;
     bool ok =
         spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
                           &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&
@@ -2214,10 +2222,14 @@ SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
 #define SPYI_VK_FORMATS(bits, kind)                                                                          \
     { VK_FORMAT_R##bits##_##kind, VK_FORMAT_R##bits##G##bits##_##kind,                                       \
       VK_FORMAT_R##bits##G##bits##B##bits##_##kind, VK_FORMAT_R##bits##G##bits##B##bits##A##bits##_##kind }
-        { SPY_FLOAT32, SPYI_VK_FORMATS(32, SFLOAT) }, { SPY_FLOAT16, SPYI_VK_FORMATS(16, SFLOAT) },
-        { SPY_INT32, SPYI_VK_FORMATS(32, SINT) },     { SPY_UINT32, SPYI_VK_FORMATS(32, UINT) },
-        { SPY_INT16, SPYI_VK_FORMATS(16, SINT) },     { SPY_UINT16, SPYI_VK_FORMATS(16, UINT) },
-        { SPY_INT8, SPYI_VK_FORMATS(8, SINT) },       { SPY_UINT8, SPYI_VK_FORMATS(8, UINT) },
+        { SPY_DTYPE_FLOAT32, SPYI_VK_FORMATS(32, SFLOAT) },
+        { SPY_DTYPE_FLOAT16, SPYI_VK_FORMATS(16, SFLOAT) },
+        { SPY_DTYPE_INT32, SPYI_VK_FORMATS(32, SINT) },
+        { SPY_DTYPE_UINT32, SPYI_VK_FORMATS(32, UINT) },
+        { SPY_DTYPE_INT16, SPYI_VK_FORMATS(16, SINT) },
+        { SPY_DTYPE_UINT16, SPYI_VK_FORMATS(16, UINT) },
+        { SPY_DTYPE_INT8, SPYI_VK_FORMATS(8, SINT) },
+        { SPY_DTYPE_UINT8, SPYI_VK_FORMATS(8, UINT) },
 #undef SPYI_VK_FORMATS
     };
     size_t i;
@@ -3531,7 +3543,7 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     gpu->base.recording = true;
     spyi_vk_note_recordings(gpu);
     if (++gpu->base.stats.recordings == SPYI_VK_MANY_RECORDINGS) {
-        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+        spyi_logf(gpu->base.ctx, SPY_LOG_LEVEL_WARNING,
                   "%u recordings have not been reported as executed, the oldest is number %llu: call "
                   "spy_vk_recording_finished() once the fence of a submission has been signalled, or their "
                   "memory stays in use",
@@ -3636,7 +3648,7 @@ SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text 
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
     spyi_vk_recording *next, *recording;
     if (gpu->first_recording != NULL) {
-        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+        spyi_logf(gpu->base.ctx, SPY_LOG_LEVEL_WARNING,
                   "spy_release_device: %llu recordings have not been reported as executed, the first is "
                   "number %llu; their "
                   "command buffers must not be submitted any more",

@@ -16,17 +16,17 @@ static const struct {
 
 spy_dtype spyp_dtype_of_family(char family, Py_ssize_t size) {
     switch (family) {
-    case 'b': return size == 1 ? SPY_BOOL : SPY_DTYPE_DEFAULT;
-    case 'i': return size == 1 ? SPY_INT8 : size == 2 ? SPY_INT16 : size == 4 ? SPY_INT32 : size == 8 ? SPY_INT64 : SPY_DTYPE_DEFAULT;
-    case 'u': return size == 1 ? SPY_UINT8 : size == 2 ? SPY_UINT16 : size == 4 ? SPY_UINT32 : size == 8 ? SPY_UINT64 : SPY_DTYPE_DEFAULT;
-    case 'f': return size == 2 ? SPY_FLOAT16 : size == 4 ? SPY_FLOAT32 : size == 8 ? SPY_FLOAT64 : SPY_DTYPE_DEFAULT;
+    case 'b': return size == 1 ? SPY_DTYPE_BOOL : SPY_DTYPE_DEFAULT;
+    case 'i': return size == 1 ? SPY_DTYPE_INT8 : size == 2 ? SPY_DTYPE_INT16 : size == 4 ? SPY_DTYPE_INT32 : size == 8 ? SPY_DTYPE_INT64 : SPY_DTYPE_DEFAULT;
+    case 'u': return size == 1 ? SPY_DTYPE_UINT8 : size == 2 ? SPY_DTYPE_UINT16 : size == 4 ? SPY_DTYPE_UINT32 : size == 8 ? SPY_DTYPE_UINT64 : SPY_DTYPE_DEFAULT;
+    case 'f': return size == 2 ? SPY_DTYPE_FLOAT16 : size == 4 ? SPY_DTYPE_FLOAT32 : size == 8 ? SPY_DTYPE_FLOAT64 : SPY_DTYPE_DEFAULT;
     default: return SPY_DTYPE_DEFAULT;
     }
 }
 
 spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped) {
     *swapped = false;
-    if (!format) return SPY_UINT8; // the protocol's default, unsigned bytes
+    if (!format) return SPY_DTYPE_UINT8; // the protocol's default, unsigned bytes
     if (*format == '>' || *format == '!') *swapped = size > 1;
     if (strchr("<>!=@", *format) && *format) format++;
     for (size_t i = 0; i < sizeof spyp_letters / sizeof *spyp_letters; i++)
@@ -202,7 +202,7 @@ static int spyp_widen_bfloat(spyp_arena *arena, spyp_host_array *array) {
         wide[i] = (uint32_t)half << 16;
     }
     array->data = wide;
-    array->dtype = SPY_FLOAT32;
+    array->dtype = SPY_DTYPE_FLOAT32;
     array->size_bytes = count * sizeof *wide;
     array->writable = false;
     array->place = NULL;
@@ -217,7 +217,7 @@ static int spyp_from_dl_tensor(spyp_arena *arena, const spyp_dl_tensor *t, bool 
         PyErr_Format(PyExc_TypeError, "%s: Unsupported type: an array in the memory of DLPack device %d; expected host memory", what, t->device.type);
         return -1;
     }
-    array->dtype = bfloat ? SPY_FLOAT16 : spyp_dtype_of_dl(t);
+    array->dtype = bfloat ? SPY_DTYPE_FLOAT16 : spyp_dtype_of_dl(t);
     if (array->dtype == SPY_DTYPE_DEFAULT) {
         PyErr_Format(PyExc_TypeError, "%s: Unsupported type: DLPack elements of code %d with %d bits and %d lanes", what, t->dtype.code,
                      t->dtype.bits, t->dtype.lanes);
@@ -521,12 +521,12 @@ PyObject *spyp_numpy(void) {
 
 const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inner) {
     inner->rank = 0;
-    while (info && info->kind == SPY_TYPE_ARRAY && inner->rank < SPY_MAX_RANK - 2) {
+    while (info && info->kind == SPY_TYPE_KIND_ARRAY && inner->rank < SPY_MAX_RANK - 2) {
         inner->dims[inner->rank++] = info->count;
         info = info->element;
     }
-    if (info && info->kind == SPY_TYPE_MATRIX) inner->dims[inner->rank++] = info->rows;
-    if (info && (info->kind == SPY_TYPE_MATRIX || info->kind == SPY_TYPE_VECTOR)) inner->dims[inner->rank++] = info->columns;
+    if (info && info->kind == SPY_TYPE_KIND_MATRIX) inner->dims[inner->rank++] = info->rows;
+    if (info && (info->kind == SPY_TYPE_KIND_MATRIX || info->kind == SPY_TYPE_KIND_VECTOR)) inner->dims[inner->rank++] = info->columns;
     return info;
 }
 
@@ -535,11 +535,11 @@ const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inne
 PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner) {
     static const char *const names[SPY_DTYPE_COUNT] = { "f4", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8" };
     info = spyp_inner_shape(info, inner);
-    if (!info || info->kind != SPY_TYPE_STRUCT) return PyUnicode_FromString(names[info ? info->dtype : scalar]);
+    if (!info || info->kind != SPY_TYPE_KIND_STRUCT) return PyUnicode_FromString(names[info ? info->dtype : scalar]);
     PyObject *fields = PyList_New(0), *offsets = PyList_New(0), *formats = PyList_New(0), *result = NULL;
     for (uint32_t i = 0; fields && offsets && formats && i < info->field_count; i++) {
         spy_shape part;
-        PyObject *type = spyp_numpy_dtype(info->fields[i].type, SPY_FLOAT32, &part), *shape = spyp_shape_tuple(&part);
+        PyObject *type = spyp_numpy_dtype(info->fields[i].type, SPY_DTYPE_FLOAT32, &part), *shape = spyp_shape_tuple(&part);
         PyObject *format = type && shape ? PyTuple_Pack(2, type, shape) : NULL, *name = PyUnicode_FromString(info->fields[i].name);
         PyObject *offset = PyLong_FromSize_t(info->fields[i].offset_bytes);
         bool good = format && name && offset && PyList_Append(fields, name) == 0 && PyList_Append(offsets, offset) == 0 &&

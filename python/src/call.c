@@ -38,7 +38,7 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     call->name = NULL;
     call->position = SPYP_NO_PARAMETER;
     call->step = NULL;
-    call->mode = function->chain ? function->chain->mode : SPY_CALL_DEFAULT;
+    call->mode = function->chain ? function->chain->mode : SPY_CALL_MODE_DEFAULT;
     spyp_arena_begin(&call->arena);
 }
 
@@ -194,7 +194,7 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
 
 // Into a value of whatever kind, or into a new tensor.
 static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
-    if (in->call.mode == SPY_CALL_DEFAULT) return tensor ? spy_out_tensor("_result", &in->tensor) : spy_out_result("_result", &in->value);
+    if (in->call.mode == SPY_CALL_MODE_DEFAULT) return tensor ? spy_out_tensor("_result", &in->tensor) : spy_out_result("_result", &in->value);
     in->pair[0] = tensor ? spy_out_tensor(NULL, &in->tensor) : spy_out_result(NULL, &in->value);
     in->pair[1] = tensor ? spy_out_tensor(NULL, &in->grad_tensor) : spy_out_result(NULL, &in->grad);
     const spy_args pair = { in->pair, 2 };
@@ -212,7 +212,7 @@ static int spyp_result_kind(spyp_invocation *in) {
     bool tensors = (word && strcmp(word, "tensor") == 0) || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor));
     Py_XDECREF(name);
     PyErr_Clear();
-    if ((numpy || tensors) && in->call.mode != SPY_CALL_BACKWARD) return 0;
+    if ((numpy || tensors) && in->call.mode != SPY_CALL_MODE_BACKWARD) return 0;
     if (texture)
         return PyErr_Format(PyExc_ValueError,
                             "%U: argument '_result': 'texture' is not in this version; there are 'numpy' and 'tensor'",
@@ -220,7 +220,7 @@ static int spyp_result_kind(spyp_invocation *in) {
                    ? 0
                    : -1;
     PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected %s, got %R", in->call.function->name,
-                 in->call.mode == SPY_CALL_BACKWARD ? "a Tensor with gradients or a DiffPair"
+                 in->call.mode == SPY_CALL_MODE_BACKWARD ? "a Tensor with gradients or a DiffPair"
                                                     : "'numpy', 'tensor', Tensor, NDBuffer or an object to fill",
                  given);
     return -1;
@@ -228,8 +228,8 @@ static int spyp_result_kind(spyp_invocation *in) {
 
 // Whether an argument is a number, or numbers that cannot be written.
 static bool spyp_is_constant(const spy_arg *arg) {
-    bool number = arg->kind == SPY_ARG_BOOL || arg->kind == SPY_ARG_INT || arg->kind == SPY_ARG_UINT || arg->kind == SPY_ARG_FLOAT;
-    return number || (arg->kind == SPY_ARG_ARRAY && arg->direction == SPY_DIRECTION_DEFAULT);
+    bool number = arg->kind == SPY_ARG_KIND_BOOL || arg->kind == SPY_ARG_KIND_INT || arg->kind == SPY_ARG_KIND_UINT || arg->kind == SPY_ARG_KIND_FLOAT;
+    return number || (arg->kind == SPY_ARG_KIND_ARRAY && arg->direction == SPY_DIRECTION_DEFAULT);
 }
 
 static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
@@ -242,7 +242,7 @@ static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
                  : reference ? spyp_convert_ref_out(&in->call, given, arg)
                              : spyp_convert_here(&in->call, given, "_result", arg);
     arg->name = "_result";
-    if (status == 0 && in->call.mode != SPY_CALL_BACKWARD && spyp_is_constant(arg)) {
+    if (status == 0 && in->call.mode != SPY_CALL_MODE_BACKWARD && spyp_is_constant(arg)) {
         PyErr_Format(spyp.type_error, "expected 'numpy', 'tensor', Tensor, NDBuffer, or what can be written: a Tensor, a ValueRef or a writable array, got %R",
                      (PyObject *)Py_TYPE(given));
         status = -1;
@@ -257,7 +257,7 @@ static int spyp_take_result(spyp_invocation *in) {
     spy_arg *arg = &in->items[in->args.count];
     if (!given || given == Py_None) {
         in->result = NULL;
-        if (in->call.mode == SPY_CALL_BACKWARD) return 0; // it has none, or C says what is missing
+        if (in->call.mode == SPY_CALL_MODE_BACKWARD) return 0; // it has none, or C says what is missing
         *arg = spyp_new_result(in, false);
     } else if (PyUnicode_Check(given) || PyType_Check(given)) {
         if (spyp_result_kind(in) < 0) return -1;
@@ -310,10 +310,10 @@ static PyObject *spyp_give_tensor(spyp_function *f, PyObject *given, spy_tensor 
 static PyObject *spyp_give_result(spyp_invocation *in) {
     spyp_function *f = in->call.function;
     PyObject *given = in->result;
-    if (in->call.mode == SPY_CALL_BACKWARD) Py_RETURN_NONE;
+    if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
     if (given && !in->tensor) return Py_NewRef(given);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
-    if (SPYP_LIKELY(in->call.mode == SPY_CALL_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
+    if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
     if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
     spyp_drop_tensor(f->module->device, in->grad.tensor);
     spyp_drop_tensor(f->module->device, in->grad_tensor);

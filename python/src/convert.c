@@ -29,7 +29,7 @@ static int spyp_convert_int(spyp_call *call, PyObject *object, spy_arg *arg) {
         if (n == -1 && PyErr_Occurred()) return -1;
         bool address = n > INT32_MAX && spyp_function_is(call->function, SPYP_TRAIT_POINTERS);
         *arg = address ? spy_arg_u64(NULL, (uint64_t)n) : spy_arg_i64(NULL, n);
-        arg->dtype = n >= INT32_MIN && n <= INT32_MAX ? SPY_INT32 : SPY_INT64;
+        arg->dtype = n >= INT32_MIN && n <= INT32_MAX ? SPY_DTYPE_INT32 : SPY_DTYPE_INT64;
         return 0;
     }
     unsigned long long u = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
@@ -44,7 +44,7 @@ static int spyp_convert_float(spyp_call *call, PyObject *object, spy_arg *arg) {
     SPYP_UNUSED(call);
     if (value == -1 && PyErr_Occurred()) return -1;
     *arg = spy_arg_f64(NULL, value);
-    arg->dtype = SPY_FLOAT32;
+    arg->dtype = SPY_DTYPE_FLOAT32;
     return 0;
 }
 
@@ -218,9 +218,9 @@ static int spyp_listing_walk(spyp_call *call, spyp_listing *listing, PyObject *o
 static int spyp_listing_misfit(const spyp_listing *listing, spy_dtype dtype) {
     size_t i = 0;
     uint64_t unused;
-    while (i + 1 < listing->count && spy_convert_numbers(&unused, dtype, &listing->data[i], SPY_FLOAT64, 1) == SPY_OK) i++;
+    while (i + 1 < listing->count && spy_convert_numbers(&unused, dtype, &listing->data[i], SPY_DTYPE_FLOAT64, 1) == SPY_OK) i++;
     (void)spy_take_error(NULL);
-    PyObject *number = spyp_scalar_read(SPY_FLOAT64, &listing->data[i]);
+    PyObject *number = spyp_scalar_read(SPY_DTYPE_FLOAT64, &listing->data[i]);
     if (number) PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", number, spy_dtype_name(dtype));
     Py_XDECREF(number);
     return -1;
@@ -235,9 +235,10 @@ static int spyp_convert_numbers_of(spyp_call *call, PyObject *items, spy_arg *ar
         PyErr_SetString(PyExc_OverflowError, "the list's numbers fit no integer type of Slang together");
         return -1;
     }
-    spy_dtype held = listing.floats ? SPY_FLOAT64 : listing.most > (uint64_t)INT64_MAX ? SPY_UINT64 : SPY_INT64, dtype = held;
-    if (listing.floats && !spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_FLOAT32;
-    if (held == SPY_INT64 && listing.least >= INT32_MIN && listing.most <= INT32_MAX) dtype = SPY_INT32;
+    spy_dtype held = listing.floats ? SPY_DTYPE_FLOAT64 : listing.most > (uint64_t)INT64_MAX ? SPY_DTYPE_UINT64 : SPY_DTYPE_INT64, dtype = held;
+    if (listing.floats && !spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_DTYPE_FLOAT32;
+    if (held == SPY_DTYPE_INT64 && listing.least >= INT32_MIN && listing.most <= INT32_MAX)
+        dtype = SPY_DTYPE_INT32;
     void *data = listing.data;
     if (dtype != held || !data) data = spyp_arena_take(&call->arena, listing.count * spy_dtype_size_bytes(dtype) + 1);
     if (!data) return -1;
@@ -245,7 +246,7 @@ static int spyp_convert_numbers_of(spyp_call *call, PyObject *items, spy_arg *ar
         (void)spy_take_error(NULL);
         return spyp_listing_misfit(&listing, dtype);
     }
-    *arg = spy_arg_array(NULL, dtype, listing.shape, data);
+    *arg = spy_arg_array(NULL, data, listing.shape, dtype);
     return 0;
 }
 
@@ -367,7 +368,7 @@ static int spyp_convert_math(spyp_call *call, PyObject *object, spy_arg *arg) {
     shape.dims[0] = info.dims[0];
     shape.dims[1] = info.dims[1];
     if (info.rank) { // one value, whatever the parameter
-        *arg = spy_map_value(spy_arg_array(NULL, info.dtype, shape, info.data));
+        *arg = spy_map_value(spy_arg_array(NULL, info.data, shape, info.dtype));
         return 0;
     }
     PyObject *number = spyp_scalar_read(info.dtype, info.data);
@@ -384,14 +385,14 @@ static int spyp_convert_array_scalar(const spyp_host_array *array, spy_arg *arg)
     PyObject *number = spyp_scalar_read(array->dtype, p);
     if (!number) return -1;
     switch (array->dtype) {
-    case SPY_BOOL: *arg = spy_arg_bool(NULL, number == Py_True); break;
-    case SPY_FLOAT16:
-    case SPY_FLOAT32:
-    case SPY_FLOAT64: *arg = spy_arg_f64(NULL, PyFloat_AsDouble(number)); break;
-    case SPY_UINT64: *arg = spy_arg_u64(NULL, PyLong_AsUnsignedLongLong(number)); break;
-    case SPY_UINT8:
-    case SPY_UINT16:
-    case SPY_UINT32: *arg = spy_arg_u64(NULL, PyLong_AsUnsignedLongLong(number)); break;
+    case SPY_DTYPE_BOOL: *arg = spy_arg_bool(NULL, number == Py_True); break;
+    case SPY_DTYPE_FLOAT16:
+    case SPY_DTYPE_FLOAT32:
+    case SPY_DTYPE_FLOAT64: *arg = spy_arg_f64(NULL, PyFloat_AsDouble(number)); break;
+    case SPY_DTYPE_UINT64: *arg = spy_arg_u64(NULL, PyLong_AsUnsignedLongLong(number)); break;
+    case SPY_DTYPE_UINT8:
+    case SPY_DTYPE_UINT16:
+    case SPY_DTYPE_UINT32: *arg = spy_arg_u64(NULL, PyLong_AsUnsignedLongLong(number)); break;
     default: *arg = spy_arg_i64(NULL, PyLong_AsLongLong(number)); break;
     }
     arg->dtype = array->dtype;
@@ -408,7 +409,7 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (found <= 0) return -1;
     if (array.dtype == SPY_DTYPE_DEFAULT) return spyp_convert_records(call, &array, arg);
     if (array.shape.rank == 0 && !array.writable && !array.place) return spyp_convert_array_scalar(&array, arg);
-    *arg = spy_arg_array(NULL, array.dtype, array.shape, array.data);
+    *arg = spy_arg_array(NULL, array.data, array.shape, array.dtype);
     int back = array.place ? spyp_array_write_back(call, &array) : 0;
     if (array.writable || back > 0) arg->direction = SPY_DIRECTION_ANY;
     return back < 0 ? -1 : 0;
@@ -417,7 +418,7 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
 void spyp_input_only(spy_arg *arg) {
     if (arg->direction == SPY_DIRECTION_ANY) arg->direction = SPY_DIRECTION_DEFAULT;
     union { const spy_arg *in; spy_arg *out; } fields; // they lie in our arena
-    fields.in = arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR ? arg->value.fields : NULL;
+    fields.in = arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR ? arg->value.fields : NULL;
     for (size_t i = 0; fields.in && i < arg->count; i++) spyp_input_only(&fields.out[i]);
 }
 
@@ -427,7 +428,7 @@ static int spyp_convert_this(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *made = spyp_call_method(object, spyp.s_get_this), *value = spyp_arena_kept(&call->arena, made);
     if (!made) call->foreign = true;
     if (!value) return -1;
-    if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES) ||
+    if (call->mode == SPY_CALL_MODE_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES) ||
         !PyObject_HasAttr(object, spyp.s_update_this))
         return spyp_convert(call, value, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);

@@ -197,7 +197,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
                             const char *what) {
     spyp_host_array array;
     spyp_arena arena;
-    if (info->kind != SPY_TYPE_STRUCT || !PyDict_Check(value)) {
+    if (info->kind != SPY_TYPE_KIND_STRUCT || !PyDict_Check(value)) {
         size_t count;
         spy_dtype scalar = spyp_scalar_of(info, &count);
         if (!scalar || PyBytes_Check(value) || !spyp_is_array(value)) // bytes: set_data()

@@ -61,12 +61,12 @@ static PyObject *spyp_declaration_text(const spy_decl *decl) {
 
 // All overloads; NULL without an error: reflection does not know the function.
 static PyObject *spyp_declarations_text(spyp_function *f) {
-    spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_DEFAULT;
+    spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_MODE_DEFAULT;
     PyObject *text = NULL;
     for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl)) {
         PyObject *one = spyp_declaration_text(decl), *all = NULL;
         if (one && text) all = spyp_format("%U\n%U", text, one);
-        else if (one && mode != SPY_CALL_DEFAULT) all = spyp_format("The %s derivative of\n%U", mode == SPY_CALL_BACKWARD ? "backward" : "forward", one);
+        else if (one && mode != SPY_CALL_MODE_DEFAULT) all = spyp_format("The %s derivative of\n%U", mode == SPY_CALL_MODE_BACKWARD ? "backward" : "forward", one);
         else if (one) all = Py_NewRef(one);
         Py_XDECREF(one);
         spyp_replace(&text, all);
@@ -91,13 +91,13 @@ static PyObject *spyp_function_doc(PyObject *self) {
 
 // ((name, type, has default) of each parameter, and the type of the result) of an overload.
 static PyObject *spyp_overload_parts(spyp_function *f, const spy_decl *decl) {
-    bool instance = decl->kind == SPY_DECL_METHOD && !(decl->flags & SPY_DECL_STATIC) && !(f->chain && f->chain->self);
+    bool instance = decl->kind == SPY_DECL_KIND_METHOD && !(decl->flags & SPY_DECL_FLAG_STATIC) && !(f->chain && f->chain->self);
     PyObject *list = PyList_New(0), *parts = NULL;
     for (uint32_t i = 0; list && i <= decl->child_count; i++) { // the instance first
         const spy_decl *p = i ? &decl->children[i - 1] : NULL;
-        if (p ? p->kind != SPY_DECL_PARAMETER : !instance) continue;
+        if (p ? p->kind != SPY_DECL_KIND_PARAMETER : !instance) continue;
         PyObject *one = Py_BuildValue("(ssO)", p ? p->name : "this", p ? (p->type ? p->type->name : "") : decl->parent ? decl->parent->name : "",
-                                      p && p->flags & SPY_DECL_HAS_DEFAULT ? Py_True : Py_False);
+                                      p && p->flags & SPY_DECL_FLAG_HAS_DEFAULT ? Py_True : Py_False);
         if (!one || PyList_Append(list, one) < 0) Py_CLEAR(list);
         Py_XDECREF(one);
     }

@@ -130,7 +130,7 @@ static void spyp_log(spyp_device *d, long level, PyObject *text) {
 static void spyp_release_held(spyp_device *d) {
     PyObject *text = d->held;
     d->held = NULL;
-    spyp_log(d, PyErr_Occurred() ? SPY_LOG_DEBUG : SPY_LOG_ERROR, text);
+    spyp_log(d, PyErr_Occurred() ? SPY_LOG_LEVEL_DEBUG : SPY_LOG_LEVEL_ERROR, text);
     Py_DECREF(text);
 }
 
@@ -138,17 +138,17 @@ static void spyp_on_log(spy_log_level level, const char *message, void *user_dat
     spyp_device *d = (spyp_device *)user_data;
     if (d->quiet) return;
     PyGILState_STATE state = PyGILState_Ensure();
-    if (d->printed && level == SPY_LOG_INFO) {
+    if (d->printed && level == SPY_LOG_LEVEL_INFO) {
         PyObject *line = spyp_format("%s\n", message);
         if (!line || PyList_Append(d->printed, line) < 0) PyErr_Clear();
         Py_XDECREF(line);
     } else {
         bool ours = d->depth && d->owner == PyThread_get_thread_ident();
         PyObject *text = spyp_translate(message, ours ? d->what : NULL, false);
-        if (text && level == SPY_LOG_ERROR && ours) {
+        if (text && level == SPY_LOG_LEVEL_ERROR && ours) {
             PyObject *first = d->held;
             d->held = Py_NewRef(text);
-            if (first) spyp_log(d, SPY_LOG_ERROR, first);
+            if (first) spyp_log(d, SPY_LOG_LEVEL_ERROR, first);
             Py_XDECREF(first);
         } else {
             spyp_log(d, (long)level, text);
@@ -293,7 +293,7 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         desc->adapter_name = adapter_name;
         desc->log.func = spyp_on_log;
         desc->log.user_data = d;
-        desc->log.level = SPY_LOG_WARNING; // and what kernels print, always
+        desc->log.level = SPY_LOG_LEVEL_WARNING; // and what kernels print, always
         desc->progress.func = spyp_on_progress;
         desc->progress.user_data = d;
         desc->blocking.func = spyp_on_block;

@@ -53,14 +53,14 @@ static void spyp_capsule_end(PyObject *capsule) {
 
 static uint8_t spyp_dl_code(spy_dtype dtype) {
     switch (dtype) {
-    case SPY_BOOL: return SPYP_DL_BOOL;
-    case SPY_FLOAT16:
-    case SPY_FLOAT32:
-    case SPY_FLOAT64: return SPYP_DL_FLOAT;
-    case SPY_INT8:
-    case SPY_INT16:
-    case SPY_INT32:
-    case SPY_INT64: return SPYP_DL_INT;
+    case SPY_DTYPE_BOOL: return SPYP_DL_BOOL;
+    case SPY_DTYPE_FLOAT16:
+    case SPY_DTYPE_FLOAT32:
+    case SPY_DTYPE_FLOAT64: return SPYP_DL_FLOAT;
+    case SPY_DTYPE_INT8:
+    case SPY_DTYPE_INT16:
+    case SPY_DTYPE_INT32:
+    case SPY_DTYPE_INT64: return SPYP_DL_INT;
     default: return SPYP_DL_UINT;
     }
 }
@@ -399,8 +399,8 @@ static PyObject *spyp_is_static(PyObject *self, PyObject *args) {
     if (spyp_enter(s->module->device, "_is_static") < 0) return NULL;
     const spy_decl *decl = s->info->decl;
     for (uint32_t i = 0; decl && i < decl->child_count && !found; i++)
-        if (decl->children[i].kind == SPY_DECL_METHOD && strcmp(decl->children[i].name, name) == 0)
-            found = PyBool_FromLong(decl->children[i].flags & SPY_DECL_STATIC);
+        if (decl->children[i].kind == SPY_DECL_KIND_METHOD && strcmp(decl->children[i].name, name) == 0)
+            found = PyBool_FromLong(decl->children[i].flags & SPY_DECL_FLAG_STATIC);
     spyp_leave(s->module->device);
     return found ? found : PyBool_FromLong(0);
 }

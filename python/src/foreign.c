@@ -187,7 +187,7 @@ static inline int spyp_see_dl(const spyp_device *d, const spyp_dl_tensor *t, spy
     spyp_extent *e = &seen->extent;
     if (spyp_check_gpu(d, t->device.id) < 0) return -1;
     bool plain = t->dtype.code == SPYP_DL_FLOAT && t->dtype.bits == 32 && t->dtype.lanes == 1;
-    e->dtype = (int32_t)(plain ? SPY_FLOAT32 : spyp_dtype_of_dl(t));
+    e->dtype = (int32_t)(plain ? SPY_DTYPE_FLOAT32 : spyp_dtype_of_dl(t));
     if (e->dtype == (int32_t)SPY_DTYPE_DEFAULT) return spyp_bad_dl_type(t);
     if (t->ndim < 0 || t->ndim > SPY_MAX_RANK) return spyp_too_many_dims("DLPack", t->ndim);
     e->rank = (uint32_t)t->ndim;

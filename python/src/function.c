@@ -155,7 +155,7 @@ static PyObject *spyp_link_conformances(PyObject *self, PyObject *arg) {
 // Of each function one of each kind is kept, so that f.bwds(...) makes nothing.
 static PyObject *spyp_function_get_mode(PyObject *self, void *which) {
     spyp_function *f = (spyp_function *)self;
-    spy_call_mode mode = which ? SPY_CALL_FORWARD_DIFF : SPY_CALL_BACKWARD;
+    spy_call_mode mode = which ? SPY_CALL_MODE_FORWARD_DIFF : SPY_CALL_MODE_BACKWARD;
     PyObject **kept = &f->modes[which != NULL];
     if (f->chain && f->chain->mode == mode) return Py_NewRef(self);
     if (!*kept) {
@@ -315,7 +315,7 @@ int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg
 
 // One entry of map(): a tuple of kernel dimensions, or a type.
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg) {
-    if (arg->kind == SPY_ARG_PAIR) return spyp_map_pair(call, map, arg);
+    if (arg->kind == SPY_ARG_KIND_PAIR) return spyp_map_pair(call, map, arg);
     if (PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map)) {
         spy_shape dims;
         if (spyp_shape_parse(map, "map", &dims) < 0) return -1;
@@ -386,8 +386,8 @@ static void spyp_function_dealloc(PyObject *self) {
 
 static PyObject *spyp_function_repr(PyObject *self) {
     spyp_function *f = (spyp_function *)self;
-    spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_DEFAULT;
-    const char *derivative = mode == SPY_CALL_BACKWARD ? ".bwds" : mode == SPY_CALL_FORWARD_DIFF ? ".fwds" : "";
+    spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_MODE_DEFAULT;
+    const char *derivative = mode == SPY_CALL_MODE_BACKWARD ? ".bwds" : mode == SPY_CALL_MODE_FORWARD_DIFF ? ".fwds" : "";
     return spyp_format("<slangpy.Function %U%s of module %U>", f->name, derivative, f->module->name);
 }
 

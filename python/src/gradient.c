@@ -67,24 +67,25 @@ static void *spyp_floats(spyp_call *call, spy_dtype to, const void *from, spy_dt
 }
 
 int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
-    const bool number = arg->kind == SPY_ARG_BOOL || arg->kind == SPY_ARG_INT || arg->kind == SPY_ARG_UINT ||
-                        arg->kind == SPY_ARG_FLOAT;
-    if (!number && (arg->kind != SPY_ARG_ARRAY || arg->direction != SPY_DIRECTION_DEFAULT))
+    const bool number = arg->kind == SPY_ARG_KIND_BOOL || arg->kind == SPY_ARG_KIND_INT ||
+                        arg->kind == SPY_ARG_KIND_UINT || arg->kind == SPY_ARG_KIND_FLOAT;
+    if (!number && (arg->kind != SPY_ARG_KIND_ARRAY || arg->direction != SPY_DIRECTION_DEFAULT))
         return 0; // changed where it lies
     spyp_back *back = (spyp_back *)spyp_arena_take(&call->arena, sizeof *back);
     if (!back) return -1;
     memset(back, 0, offsetof(spyp_back, result) + offsetof(spy_result, data));
-    back->dtype = arg->dtype == SPY_FLOAT16 || arg->dtype == SPY_FLOAT64 ? arg->dtype : SPY_FLOAT32;
-    if (number && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) back->dtype = SPY_FLOAT64;
+    back->dtype =
+        arg->dtype == SPY_DTYPE_FLOAT16 || arg->dtype == SPY_DTYPE_FLOAT64 ? arg->dtype : SPY_DTYPE_FLOAT32;
+    if (number && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) back->dtype = SPY_DTYPE_FLOAT64;
     back->shape.rank = number ? 0 : (uint32_t)arg->count;
     size_t count = 1;
     for (uint32_t i = 0; i < back->shape.rank; i++) {
         back->shape.dims[i] = arg->dims[i];
         count *= (size_t)arg->dims[i];
     }
-    const spy_dtype from = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
-                           : arg->kind == SPY_ARG_INT ? SPY_INT64
-                           : number                   ? SPY_UINT64
+    const spy_dtype from = arg->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
+                           : arg->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
+                           : number                   ? SPY_DTYPE_UINT64
                                                       : arg->dtype;
     const void *data = number ? (const void *)&arg->value : arg->value.data;
     void *copy = spyp_floats(call, back->dtype, data, from, count);
@@ -95,7 +96,7 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     back->next = call->backs;
     call->backs = back;
     if (number) {
-        *arg = spy_arg_array(NULL, back->dtype, back->shape, copy);
+        *arg = spy_arg_array(NULL, copy, back->shape, back->dtype);
     } else {
         arg->dtype = back->dtype;
         arg->value.data = copy;
@@ -144,7 +145,7 @@ static bool spyp_is_replaced(PyObject *value) {
 // A primal: as an argument of its own would be; going backward it stays as it is.
 static int spyp_convert_primal(spyp_call *call, spyp_pair_object *pair, PyObject *primal, spy_arg *arg) {
     if (primal == Py_None) return spyp_convert_out(call, (PyObject *)pair, &pair->primal, primal, arg);
-    if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES))
+    if (call->mode == SPY_CALL_MODE_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES))
         return spyp_convert(call, primal, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
     if (!part || spyp_convert_part(call, primal, arg, part) < 0) return -1;
@@ -261,12 +262,12 @@ static int spyp_pair_keep(spyp_call *call, spyp_pair_object *pair, PyObject **pr
 // are for any call.
 static bool spyp_is_value_only(const spyp_call *call, const spyp_pair_object *pair) {
     if (!pair->needs_grad) return true;
-    return call->mode == SPY_CALL_DEFAULT && call->function->function && !spyp_function_is(call->function, SPYP_TRAIT_PAIRS);
+    return call->mode == SPY_CALL_MODE_DEFAULT && call->function->function && !spyp_function_is(call->function, SPYP_TRAIT_PAIRS);
 }
 
 // Whether an argument of a backward call has this place for its gradient already.
 static bool spyp_is_told(const spyp_call *call, PyObject **place) {
-    for (const spyp_update *u = call->updates; call->mode == SPY_CALL_BACKWARD && u; u = u->next)
+    for (const spyp_update *u = call->updates; call->mode == SPY_CALL_MODE_BACKWARD && u; u = u->next)
         if (u->place == place) return true;
     return false;
 }
@@ -305,7 +306,7 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_pair_object *pair = (spyp_pair_object *)object;
     PyObject *primal, *grad;
     spy_arg value, gradient;
-    bool backward = call->mode == SPY_CALL_BACKWARD;
+    bool backward = call->mode == SPY_CALL_MODE_BACKWARD;
     if (spyp_pair_keep(call, pair, &primal, &grad) < 0) return -1;
     bool only = spyp_is_value_only(call, pair);
     if (!spyp_is_replaced(primal) && (only || PyDict_Check(primal)))
@@ -336,8 +337,8 @@ int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg) {
     items.in = arg->value.fields;
     if (spyp_apply_map(call, map, &items.out[0]) < 0) return -1;
     bool dims = PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map);
-    bool array =
-        items.in[1].kind == SPY_ARG_TENSOR || (items.in[1].kind == SPY_ARG_ARRAY && items.in[1].count);
+    bool array = items.in[1].kind == SPY_ARG_KIND_TENSOR ||
+                 (items.in[1].kind == SPY_ARG_KIND_ARRAY && items.in[1].count);
     return dims && array ? spyp_apply_map(call, map, &items.out[1]) : 0;
 }
 

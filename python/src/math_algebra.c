@@ -61,7 +61,7 @@ void spyp_math_quaternion_rotate(const double *q, const double *v, double *resul
 static const spyp_math_kind *spyp_math_pair_of(const spyp_math_function *function, PyObject *const *args,
                                                bool quaternions, double *x, double *y) {
     const spyp_math_kind *kind = spyp_math_kind_of(args[0]);
-    bool fits = kind && kind->dtype != SPY_BOOL &&
+    bool fits = kind && kind->dtype != SPY_DTYPE_BOOL &&
                 (kind->form == SPYP_MATH_VECTOR || (quaternions && kind->form == SPYP_MATH_QUATERNION));
     if (!fits) {
         spyp_math_arg_error(function, 0, quaternions ? "a vector or quaternion" : "a vector", args[0]);
@@ -98,7 +98,7 @@ static PyObject *spyp_math_mul_quaternion(const spyp_math_function *function, Py
 }
 
 static bool spyp_math_multiplies(const spyp_math_kind *kind) {
-    return kind && kind->dtype == SPY_FLOAT32 &&
+    return kind && kind->dtype == SPY_DTYPE_FLOAT32 &&
            (kind->form == SPYP_MATH_VECTOR || kind->form == SPYP_MATH_MATRIX);
 }
 
@@ -231,14 +231,14 @@ static PyObject *spyp_math_call_any(const spyp_math_function *function, PyObject
 // The same 32 bits read as another type: a vector, or a number taken as the source type that fits it.
 static PyObject *spyp_math_reinterpret(const spyp_math_function *function, PyObject *arg, spy_dtype dtype) {
     const spyp_math_kind *kind = spyp_math_kind_of(arg);
-    spy_dtype source = PyFloat_Check(arg) ? SPY_FLOAT32 : SPY_UINT32;
+    spy_dtype source = PyFloat_Check(arg) ? SPY_DTYPE_FLOAT32 : SPY_DTYPE_UINT32;
     uint32_t bits = 0;
     double value;
     int found;
     if (kind && kind->form == SPYP_MATH_VECTOR && spy_dtype_size_bytes(kind->dtype) == 4)
         return spyp_math_new(dtype, 1, kind->columns, ((const spyp_math_value *)arg)->data);
     found = kind ? 0 : spyp_math_read_scalar(source, arg, &value);
-    if (found > 0 && source == SPY_UINT32 && value < 0) source = SPY_INT32;
+    if (found > 0 && source == SPY_DTYPE_UINT32 && value < 0) source = SPY_DTYPE_INT32;
     if (found == 0)
         return spyp_math_arg_error(function, 0, "a vector of float, int or uint, or a number", arg);
     if (found < 0 || spyp_math_store("math", source, &bits, 0, value)) return NULL;
@@ -246,15 +246,15 @@ static PyObject *spyp_math_reinterpret(const spyp_math_function *function, PyObj
 }
 
 static PyObject *spyp_math_call_asfloat(const spyp_math_function *function, PyObject *const *args) {
-    return spyp_math_reinterpret(function, args[0], SPY_FLOAT32);
+    return spyp_math_reinterpret(function, args[0], SPY_DTYPE_FLOAT32);
 }
 
 static PyObject *spyp_math_call_asint(const spyp_math_function *function, PyObject *const *args) {
-    return spyp_math_reinterpret(function, args[0], SPY_INT32);
+    return spyp_math_reinterpret(function, args[0], SPY_DTYPE_INT32);
 }
 
 static PyObject *spyp_math_call_asuint(const spyp_math_function *function, PyObject *const *args) {
-    return spyp_math_reinterpret(function, args[0], SPY_UINT32);
+    return spyp_math_reinterpret(function, args[0], SPY_DTYPE_UINT32);
 }
 
 // >>matrices

@@ -145,7 +145,7 @@ PyObject *spyp_math_arg_error(const spyp_math_function *function, int index, con
 }
 
 bool spyp_math_arg_number(const spyp_math_function *function, int index, PyObject *arg, double *value) {
-    int found = spyp_math_read_scalar(SPY_FLOAT64, arg, value);
+    int found = spyp_math_read_scalar(SPY_DTYPE_FLOAT64, arg, value);
     if (found == 0) spyp_math_arg_error(function, index, "a number", arg);
     return found > 0;
 }
@@ -160,7 +160,7 @@ bool spyp_math_arg_vector(const spyp_math_function *function, int index, PyObjec
         return true;
     }
     if (!kind && PySequence_Check(arg)) {
-        Py_ssize_t found = spyp_math_read_list(expected, SPY_FLOAT32, arg, value, size);
+        Py_ssize_t found = spyp_math_read_list(expected, SPY_DTYPE_FLOAT32, arg, value, size);
         if (found < 0 || found == (Py_ssize_t)size) return found > 0;
     }
     spyp_math_arg_error(function, index, expected, arg);
@@ -191,11 +191,11 @@ bool spyp_math_arg_quaternion(const spyp_math_function *function, int index, PyO
 }
 
 PyObject *spyp_math_float_vector(uint32_t size, const double *components) {
-    return spyp_math_make(spyp_math_kind_find(SPY_FLOAT32, 1, size), components);
+    return spyp_math_make(spyp_math_kind_find(SPY_DTYPE_FLOAT32, 1, size), components);
 }
 
 PyObject *spyp_math_float_matrix(uint32_t rows, uint32_t columns, const double *components) {
-    return spyp_math_make(spyp_math_kind_find(SPY_FLOAT32, rows, columns), components);
+    return spyp_math_make(spyp_math_kind_find(SPY_DTYPE_FLOAT32, rows, columns), components);
 }
 
 PyObject *spyp_math_quaternion(const double *components) {
@@ -289,7 +289,7 @@ static bool spyp_math_elementwise_kind(const spyp_math_function *function, int a
     for (int i = 0; i < arity; i++) {
         const spyp_math_kind *kind = spyp_math_kind_of(args[i]);
         if (!kind) continue;
-        if (kind->dtype == SPY_BOOL ||
+        if (kind->dtype == SPY_DTYPE_BOOL ||
             (function->takes == SPYP_MATH_FLOATS && !spyp_math_is_float(kind->dtype)) ||
             (kind->form == SPYP_MATH_QUATERNION && arity == 1)) {
             spyp_math_arg_error(function, i,
@@ -327,10 +327,10 @@ static bool spyp_math_elementwise_arg(const spyp_math_function *function, int in
 
 static PyObject *spyp_math_elementwise_result(const spyp_math_function *function, const spyp_math_kind *kind,
                                               spy_dtype dtype, const double *components) {
-    if (!kind) return spyp_math_scalar_new(function->to_bool ? SPY_BOOL : dtype, components[0]);
+    if (!kind) return spyp_math_scalar_new(function->to_bool ? SPY_DTYPE_BOOL : dtype, components[0]);
     if (!function->to_bool) return spyp_math_make(kind, components);
     if (kind->form != SPYP_MATH_VECTOR) return PyBool_FromLong(components[0] != 0);
-    return spyp_math_make(spyp_math_kind_find(SPY_BOOL, 1, kind->columns), components);
+    return spyp_math_make(spyp_math_kind_find(SPY_DTYPE_BOOL, 1, kind->columns), components);
 }
 
 static PyObject *spyp_math_call_elementwise(const spyp_math_function *function, PyObject *const *args) {
@@ -341,7 +341,7 @@ static PyObject *spyp_math_call_elementwise(const spyp_math_function *function, 
     spy_dtype dtype;
     if (!spyp_math_elementwise_kind(function, arity, args, &kind)) return NULL;
     for (int i = 0; i < arity; i++) integers = integers && PyLong_Check(args[i]);
-    dtype = kind ? kind->dtype : integers ? SPY_INT64 : SPY_FLOAT64;
+    dtype = kind ? kind->dtype : integers ? SPY_DTYPE_INT64 : SPY_DTYPE_FLOAT64;
     for (int i = 0; i < arity; i++) {
         if (!spyp_math_elementwise_arg(function, i, args[i], dtype, kind, x[i])) return NULL;
     }

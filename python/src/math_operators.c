@@ -48,8 +48,8 @@ static double spyp_math_bits(spyp_math_operator op, spy_dtype dtype, double a, d
     case SPYP_MATH_LEFT: bits = (int64_t)((uint64_t)x << y); break;
     default: return floor(ldexp(a, -(int)y)); // arithmetic for int
     }
-    return dtype == SPY_INT32    ? (double)(int32_t)(uint32_t)bits
-           : dtype == SPY_UINT32 ? (double)(uint32_t)bits
+    return dtype == SPY_DTYPE_INT32    ? (double)(int32_t)(uint32_t)bits
+           : dtype == SPY_DTYPE_UINT32 ? (double)(uint32_t)bits
                                  : (double)bits;
 }
 
@@ -72,7 +72,7 @@ static int spyp_math_operand(const spyp_math_kind *kind, PyObject *object, doubl
         return 1;
     }
     found = spyp_math_read_scalar(kind->dtype, object, components);
-    if (kind->dtype == SPY_BOOL) components[0] = components[0] != 0;
+    if (kind->dtype == SPY_DTYPE_BOOL) components[0] = components[0] != 0;
     for (uint32_t i = 1; i < spyp_math_size(kind); i++) components[i] = components[0];
     return found;
 }
@@ -220,8 +220,8 @@ static PyObject *spyp_math_absolute(PyObject *self) {
 
 static PyObject *spyp_math_invert(PyObject *self) {
     spy_dtype dtype = spyp_math_kind_of(self)->dtype;
-    return spyp_math_unary(self, dtype == SPY_BOOL    ? spyp_math_not_bool
-                                 : dtype == SPY_INT32 ? spyp_math_not_int
+    return spyp_math_unary(self, dtype == SPY_DTYPE_BOOL    ? spyp_math_not_bool
+                                 : dtype == SPY_DTYPE_INT32 ? spyp_math_not_int
                                                       : spyp_math_not_uint);
 }
 
@@ -305,7 +305,7 @@ static int spyp_math_class_of(const spyp_math_kind *kind) {
     case SPYP_MATH_QUATERNION: return SPYP_MATH_OF_QUATERNION;
     default: break;
     }
-    if (kind->dtype == SPY_BOOL) return SPYP_MATH_OF_BOOL;
+    if (kind->dtype == SPY_DTYPE_BOOL) return SPYP_MATH_OF_BOOL;
     return spyp_math_is_float(kind->dtype) ? SPYP_MATH_OF_FLOAT : SPYP_MATH_OF_INT;
 }
 
@@ -352,7 +352,7 @@ PyObject *spyp_math_compare(PyObject *a, PyObject *b, int operation) {
         return PyBool_FromLong(holds);
     }
     for (uint32_t i = 0; i < kind->columns; i++) x[i] = spyp_math_holds(operation, x[i], y[i]);
-    result = spyp_math_make(spyp_math_kind_find(SPY_BOOL, 1, kind->columns), x);
+    result = spyp_math_make(spyp_math_kind_find(SPY_DTYPE_BOOL, 1, kind->columns), x);
     if (result) ((spyp_math_value *)result)->true_when_any = operation == Py_NE;
     return result;
 }

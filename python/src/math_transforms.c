@@ -38,7 +38,7 @@ static bool spyp_math_arg_handedness(const spyp_math_function *function, int ind
     if (PyUnicode_Check(arg)) {
         *left = PyUnicode_CompareWithASCIIString(arg, "left_handed") == 0;
         if (*left || PyUnicode_CompareWithASCIIString(arg, "right_handed") == 0) return true;
-    } else if (spyp_math_read_scalar(SPY_INT32, arg, &value) > 0 && (value == 0 || value == 1)) {
+    } else if (spyp_math_read_scalar(SPY_DTYPE_INT32, arg, &value) > 0 && (value == 0 || value == 1)) {
         *left = value != 0;
         return true;
     }

@@ -301,7 +301,7 @@ static PyObject *spyp_math_get_shape(PyObject *self, void *Py_UNUSED(closure)) {
 
 static PyObject *spyp_math_get_element_type(PyObject *self, void *Py_UNUSED(closure)) {
     spy_dtype dtype = spyp_math_kind_at(self)->dtype;
-    PyTypeObject *type = dtype == SPY_BOOL           ? &PyBool_Type
+    PyTypeObject *type = dtype == SPY_DTYPE_BOOL           ? &PyBool_Type
                          : spyp_math_is_float(dtype) ? &PyFloat_Type
                                                      : &PyLong_Type;
     PyObject *object = (PyObject *)type;
@@ -339,7 +339,7 @@ static PyGetSetDef spyp_math_getsets[] = { SPYP_MATH_COMMON_GETSETS, { NULL, NUL
 
 // The shortest text that reads back as the same float or half; NULL with an exception set.
 static char *spyp_math_format_float(spy_dtype dtype, double value) {
-    int most = dtype == SPY_FLOAT16 ? 5 : 9;
+    int most = dtype == SPY_DTYPE_FLOAT16 ? 5 : 9;
     for (int digits = most - 3;; digits++) {
         uint64_t again = 0;
         char *text = PyOS_double_to_string(value, 'g', digits, 0, NULL);
@@ -353,7 +353,7 @@ static char *spyp_math_format_float(spy_dtype dtype, double value) {
 static PyObject *spyp_math_component_text(spy_dtype dtype, double value) {
     PyObject *text;
     char *digits;
-    if (dtype == SPY_BOOL) return PyUnicode_FromString(value != 0 ? "True" : "False");
+    if (dtype == SPY_DTYPE_BOOL) return PyUnicode_FromString(value != 0 ? "True" : "False");
     if (!spyp_math_is_float(dtype)) return PyUnicode_FromFormat("%lld", (long long)value);
     digits = spyp_math_format_float(dtype, value);
     text = digits ? PyUnicode_FromString(digits) : NULL;
@@ -534,9 +534,11 @@ static int spyp_math_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     Py_ssize_t *layout = layouts[kind - spyp_math_kinds],
                size = (Py_ssize_t)spy_dtype_size_bytes(kind->dtype);
-    static const char *const formats[SPY_DTYPE_COUNT] = {
-        [SPY_BOOL] = "?", [SPY_INT32] = "i", [SPY_UINT32] = "I", [SPY_FLOAT16] = "e", [SPY_FLOAT32] = "f"
-    };
+    static const char *const formats[SPY_DTYPE_COUNT] = { [SPY_DTYPE_BOOL] = "?",
+                                                          [SPY_DTYPE_INT32] = "i",
+                                                          [SPY_DTYPE_UINT32] = "I",
+                                                          [SPY_DTYPE_FLOAT16] = "e",
+                                                          [SPY_DTYPE_FLOAT32] = "f" };
     bool matrix = kind->form == SPYP_MATH_MATRIX, fixed = kind->form == SPYP_MATH_SCALAR;
     if (fixed && (flags & PyBUF_WRITABLE)) {
         PyErr_Format(PyExc_BufferError, "%s: its memory is read-only", kind->name);

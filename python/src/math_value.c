@@ -10,22 +10,22 @@
         name "4", SPYP_MATH_VECTOR, dtype, 1, 4, NULL                                                        \
     }
 #define SPYP_MATH_MATRICES(name, rows)                                                                       \
-    { name "x2", SPYP_MATH_MATRIX, SPY_FLOAT32, rows, 2, NULL },                                             \
-        { name "x3", SPYP_MATH_MATRIX, SPY_FLOAT32, rows, 3, NULL }, {                                       \
-        name "x4", SPYP_MATH_MATRIX, SPY_FLOAT32, rows, 4, NULL                                              \
+    { name "x2", SPYP_MATH_MATRIX, SPY_DTYPE_FLOAT32, rows, 2, NULL },                                       \
+        { name "x3", SPYP_MATH_MATRIX, SPY_DTYPE_FLOAT32, rows, 3, NULL }, {                                 \
+        name "x4", SPYP_MATH_MATRIX, SPY_DTYPE_FLOAT32, rows, 4, NULL                                        \
     }
 
 spyp_math_kind spyp_math_kinds[] = {
-    SPYP_MATH_VECTORS("bool", SPY_BOOL),
-    SPYP_MATH_VECTORS("int", SPY_INT32),
-    SPYP_MATH_VECTORS("uint", SPY_UINT32),
-    SPYP_MATH_VECTORS("float", SPY_FLOAT32),
-    SPYP_MATH_VECTORS("float16_t", SPY_FLOAT16),
+    SPYP_MATH_VECTORS("bool", SPY_DTYPE_BOOL),
+    SPYP_MATH_VECTORS("int", SPY_DTYPE_INT32),
+    SPYP_MATH_VECTORS("uint", SPY_DTYPE_UINT32),
+    SPYP_MATH_VECTORS("float", SPY_DTYPE_FLOAT32),
+    SPYP_MATH_VECTORS("float16_t", SPY_DTYPE_FLOAT16),
     SPYP_MATH_MATRICES("float2", 2),
     SPYP_MATH_MATRICES("float3", 3),
     SPYP_MATH_MATRICES("float4", 4),
-    { "float16_t", SPYP_MATH_SCALAR, SPY_FLOAT16, 0, 0, NULL },
-    { "quatf", SPYP_MATH_QUATERNION, SPY_FLOAT32, 1, 4, NULL },
+    { "float16_t", SPYP_MATH_SCALAR, SPY_DTYPE_FLOAT16, 0, 0, NULL },
+    { "quatf", SPYP_MATH_QUATERNION, SPY_DTYPE_FLOAT32, 1, 4, NULL },
     { NULL, SPYP_MATH_SCALAR, SPY_DTYPE_DEFAULT, 0, 0, NULL },
 };
 
@@ -55,7 +55,7 @@ const spyp_math_kind *spyp_math_kind_of(PyObject *object) {
 }
 
 const spyp_math_kind *spyp_math_kind_find(spy_dtype dtype, uint32_t rows, uint32_t columns) {
-    if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
+    if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_DTYPE_FLOAT32;
     for (const spyp_math_kind *kind = spyp_math_kinds; kind->name; kind++) {
         if (kind->dtype == dtype && kind->rows == rows && kind->columns == columns &&
             kind->form != SPYP_MATH_QUATERNION)
@@ -65,7 +65,7 @@ const spyp_math_kind *spyp_math_kind_find(spy_dtype dtype, uint32_t rows, uint32
 }
 
 bool spyp_math_is_float(spy_dtype dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 bool spyp_math_view(PyObject *object, spyp_math_info *info) {
@@ -113,17 +113,17 @@ static double spyp_half_to_double(uint16_t half) {
 double spyp_math_load(spy_dtype dtype, const void *data, size_t index) {
     uint16_t half;
     switch (dtype) {
-    case SPY_BOOL: return ((const uint8_t *)data)[index] != 0;
-    case SPY_INT8: SPYP_MATH_LOAD(int8_t)
-    case SPY_UINT8: SPYP_MATH_LOAD(uint8_t)
-    case SPY_INT16: SPYP_MATH_LOAD(int16_t)
-    case SPY_UINT16: SPYP_MATH_LOAD(uint16_t)
-    case SPY_INT32: SPYP_MATH_LOAD(int32_t)
-    case SPY_UINT32: SPYP_MATH_LOAD(uint32_t)
-    case SPY_INT64: SPYP_MATH_LOAD(int64_t)
-    case SPY_UINT64: SPYP_MATH_LOAD(uint64_t)
-    case SPY_FLOAT64: SPYP_MATH_LOAD(double)
-    case SPY_FLOAT16:
+    case SPY_DTYPE_BOOL: return ((const uint8_t *)data)[index] != 0;
+    case SPY_DTYPE_INT8: SPYP_MATH_LOAD(int8_t)
+    case SPY_DTYPE_UINT8: SPYP_MATH_LOAD(uint8_t)
+    case SPY_DTYPE_INT16: SPYP_MATH_LOAD(int16_t)
+    case SPY_DTYPE_UINT16: SPYP_MATH_LOAD(uint16_t)
+    case SPY_DTYPE_INT32: SPYP_MATH_LOAD(int32_t)
+    case SPY_DTYPE_UINT32: SPYP_MATH_LOAD(uint32_t)
+    case SPY_DTYPE_INT64: SPYP_MATH_LOAD(int64_t)
+    case SPY_DTYPE_UINT64: SPYP_MATH_LOAD(uint64_t)
+    case SPY_DTYPE_FLOAT64: SPYP_MATH_LOAD(double)
+    case SPY_DTYPE_FLOAT16:
         memcpy(&half, (const char *)data + index * sizeof half, sizeof half);
         return spyp_half_to_double(half);
     default: SPYP_MATH_LOAD(float)
@@ -140,17 +140,18 @@ static int spyp_math_range_error(const char *name, double low, double high, doub
 }
 
 int spyp_math_store(const char *name, spy_dtype dtype, void *data, size_t index, double value) {
-    if (dtype == SPY_FLOAT32) {
+    if (dtype == SPY_DTYPE_FLOAT32) {
         float single = (float)value;
         memcpy((float *)data + index, &single, sizeof single);
-    } else if (dtype == SPY_FLOAT16) {
+    } else if (dtype == SPY_DTYPE_FLOAT16) {
         uint16_t half = spyp_half_from_double(value);
         memcpy((uint16_t *)data + index, &half, sizeof half);
-    } else if (dtype == SPY_BOOL) {
+    } else if (dtype == SPY_DTYPE_BOOL) {
         ((uint8_t *)data)[index] = value != 0;
     } else {
         uint32_t bits;
-        double low = dtype == SPY_INT32 ? INT32_MIN : 0, high = dtype == SPY_INT32 ? INT32_MAX : UINT32_MAX;
+        double low = dtype == SPY_DTYPE_INT32 ? INT32_MIN : 0,
+               high = dtype == SPY_DTYPE_INT32 ? INT32_MAX : UINT32_MAX;
         if (!(value >= low && value <= high)) return spyp_math_range_error(name, low, high, value);
         bits = (uint32_t)(int64_t)value; // two's complement for both
         memcpy((uint32_t *)data + index, &bits, sizeof bits);
@@ -165,7 +166,7 @@ void spyp_math_load_all(PyObject *object, double *components) {
 }
 
 PyObject *spyp_math_scalar_new(spy_dtype dtype, double value) {
-    if (dtype == SPY_BOOL) return PyBool_FromLong(value != 0);
+    if (dtype == SPY_DTYPE_BOOL) return PyBool_FromLong(value != 0);
     return spyp_math_is_float(dtype) ? PyFloat_FromDouble(value) : PyLong_FromLongLong((long long)value);
 }
 
@@ -209,7 +210,7 @@ static int spyp_math_type_error(const char *name, const char *expected, PyObject
 }
 
 static const char *spyp_math_numbers(spy_dtype dtype) {
-    return spyp_math_is_float(dtype) ? "numbers" : dtype == SPY_BOOL ? "bools" : "integers";
+    return spyp_math_is_float(dtype) ? "numbers" : dtype == SPY_DTYPE_BOOL ? "bools" : "integers";
 }
 
 static int spyp_math_number_error(const char *name, spy_dtype dtype, PyObject *got) {
@@ -225,10 +226,10 @@ static bool spyp_math_format(const Py_buffer *view, spy_dtype *dtype) {
         const char *codes;
         spy_dtype by_size[4]; // items of 1, 2, 4 and 8 bytes
     } formats[] = {
-        { "?", { SPY_BOOL, SPY_DTYPE_DEFAULT, SPY_DTYPE_DEFAULT, SPY_DTYPE_DEFAULT } },
-        { "bhilqn", { SPY_INT8, SPY_INT16, SPY_INT32, SPY_INT64 } },
-        { "BHILQN", { SPY_UINT8, SPY_UINT16, SPY_UINT32, SPY_UINT64 } },
-        { "efd", { SPY_DTYPE_DEFAULT, SPY_FLOAT16, SPY_FLOAT32, SPY_FLOAT64 } },
+        { "?", { SPY_DTYPE_BOOL, SPY_DTYPE_DEFAULT, SPY_DTYPE_DEFAULT, SPY_DTYPE_DEFAULT } },
+        { "bhilqn", { SPY_DTYPE_INT8, SPY_DTYPE_INT16, SPY_DTYPE_INT32, SPY_DTYPE_INT64 } },
+        { "BHILQN", { SPY_DTYPE_UINT8, SPY_DTYPE_UINT16, SPY_DTYPE_UINT32, SPY_DTYPE_UINT64 } },
+        { "efd", { SPY_DTYPE_DEFAULT, SPY_DTYPE_FLOAT16, SPY_DTYPE_FLOAT32, SPY_DTYPE_FLOAT64 } },
     };
     const char *format = view->format ? view->format : "B";
     int size = view->itemsize == 1   ? 0
@@ -324,7 +325,7 @@ static Py_ssize_t spyp_math_read_vector(const char *name, spy_dtype dtype, PyObj
         return spyp_math_number_error(name, dtype, object);
     spyp_math_load_all(object, values);
     for (uint32_t i = 0; i < count && i < room; i++)
-        components[i] = spyp_math_is_float(dtype) || dtype == SPY_BOOL ? values[i] : trunc(values[i]);
+        components[i] = spyp_math_is_float(dtype) || dtype == SPY_DTYPE_BOOL ? values[i] : trunc(values[i]);
     return (Py_ssize_t)count;
 }
 

@@ -9,13 +9,13 @@ static const struct {
     const char *name;
     spy_dtype dtype;
 } spyp_scalar_names[] = {
-    { "float", SPY_FLOAT32 },   { "float32", SPY_FLOAT32 }, { "float32_t", SPY_FLOAT32 }, { "double", SPY_FLOAT64 },
-    { "float64", SPY_FLOAT64 }, { "float64_t", SPY_FLOAT64 }, { "half", SPY_FLOAT16 },    { "float16", SPY_FLOAT16 },
-    { "float16_t", SPY_FLOAT16 }, { "int", SPY_INT32 },     { "int32", SPY_INT32 },       { "int32_t", SPY_INT32 },
-    { "uint", SPY_UINT32 },     { "uint32", SPY_UINT32 },   { "uint32_t", SPY_UINT32 },   { "int8", SPY_INT8 },
-    { "int8_t", SPY_INT8 },     { "uint8", SPY_UINT8 },     { "uint8_t", SPY_UINT8 },     { "int16", SPY_INT16 },
-    { "int16_t", SPY_INT16 },   { "uint16", SPY_UINT16 },   { "uint16_t", SPY_UINT16 },   { "int64", SPY_INT64 },
-    { "int64_t", SPY_INT64 },   { "uint64", SPY_UINT64 },   { "uint64_t", SPY_UINT64 },   { "bool", SPY_BOOL },
+    { "float", SPY_DTYPE_FLOAT32 },   { "float32", SPY_DTYPE_FLOAT32 }, { "float32_t", SPY_DTYPE_FLOAT32 }, { "double", SPY_DTYPE_FLOAT64 },
+    { "float64", SPY_DTYPE_FLOAT64 }, { "float64_t", SPY_DTYPE_FLOAT64 }, { "half", SPY_DTYPE_FLOAT16 },    { "float16", SPY_DTYPE_FLOAT16 },
+    { "float16_t", SPY_DTYPE_FLOAT16 }, { "int", SPY_DTYPE_INT32 },     { "int32", SPY_DTYPE_INT32 },       { "int32_t", SPY_DTYPE_INT32 },
+    { "uint", SPY_DTYPE_UINT32 },     { "uint32", SPY_DTYPE_UINT32 },   { "uint32_t", SPY_DTYPE_UINT32 },   { "int8", SPY_DTYPE_INT8 },
+    { "int8_t", SPY_DTYPE_INT8 },     { "uint8", SPY_DTYPE_UINT8 },     { "uint8_t", SPY_DTYPE_UINT8 },     { "int16", SPY_DTYPE_INT16 },
+    { "int16_t", SPY_DTYPE_INT16 },   { "uint16", SPY_DTYPE_UINT16 },   { "uint16_t", SPY_DTYPE_UINT16 },   { "int64", SPY_DTYPE_INT64 },
+    { "int64_t", SPY_DTYPE_INT64 },   { "uint64", SPY_DTYPE_UINT64 },   { "uint64_t", SPY_DTYPE_UINT64 },   { "bool", SPY_DTYPE_BOOL },
 };
 
 static spy_dtype spyp_scalar_of_name(const char *name) {
@@ -27,7 +27,7 @@ static spy_dtype spyp_scalar_of_name(const char *name) {
 int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
     memset(dtype, 0, sizeof *dtype);
     if (!object || object == Py_None) {
-        dtype->scalar = SPY_FLOAT32;
+        dtype->scalar = SPY_DTYPE_FLOAT32;
         return 0;
     }
     const spy_type_info *info = spyp_reflection_type(object, &dtype->from);
@@ -35,12 +35,12 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
         dtype->keeps = Py_NewRef(object);
         dtype->module = dtype->from->module;
         dtype->type = info->name;
-        if (info->kind == SPY_TYPE_SCALAR) dtype->scalar = info->dtype;
+        if (info->kind == SPY_TYPE_KIND_SCALAR) dtype->scalar = info->dtype;
     }
     if (info || PyErr_Occurred()) return info ? 0 : -1;
-    if (object == (PyObject *)&PyFloat_Type) dtype->scalar = SPY_FLOAT32;
-    else if (object == (PyObject *)&PyLong_Type) dtype->scalar = SPY_INT32;
-    else if (object == (PyObject *)&PyBool_Type) dtype->scalar = SPY_BOOL;
+    if (object == (PyObject *)&PyFloat_Type) dtype->scalar = SPY_DTYPE_FLOAT32;
+    else if (object == (PyObject *)&PyLong_Type) dtype->scalar = SPY_DTYPE_INT32;
+    else if (object == (PyObject *)&PyBool_Type) dtype->scalar = SPY_DTYPE_BOOL;
     if (dtype->scalar) return 0;
     PyObject *name = NULL;
     if (PyUnicode_Check(object)) {
@@ -194,12 +194,13 @@ static PyObject *spyp_struct_get_shape(PyObject *self, void *ignored) {
     const spy_type_info *info = spyp_reflection_type(self, &module);
     SPYP_UNUSED(ignored);
     for (const spy_type_info *t = info; t && shape.rank + 1 < SPY_MAX_RANK; t = t->element) {
-        if (t->kind == SPY_TYPE_ARRAY) {
+        if (t->kind == SPY_TYPE_KIND_ARRAY) {
             shape.dims[shape.rank++] = t->count;
             continue;
         }
-        if (t->kind == SPY_TYPE_MATRIX) shape.dims[shape.rank++] = t->rows;
-        if (t->kind == SPY_TYPE_MATRIX || t->kind == SPY_TYPE_VECTOR) shape.dims[shape.rank++] = t->columns;
+        if (t->kind == SPY_TYPE_KIND_MATRIX) shape.dims[shape.rank++] = t->rows;
+        if (t->kind == SPY_TYPE_KIND_MATRIX || t->kind == SPY_TYPE_KIND_VECTOR)
+            shape.dims[shape.rank++] = t->columns;
         break;
     }
     return info ? spyp_shape_make(&shape) : NULL;

@@ -5,10 +5,10 @@
 
 // What an attribute can be: functions, types, and constants whose values are known.
 static bool spyp_is_attribute(const spy_decl *d) {
-    static const uint32_t always = 1u << SPY_DECL_FUNCTION | 1u << SPY_DECL_METHOD | 1u << SPY_DECL_STRUCT | 1u << SPY_DECL_INTERFACE |
-                                   1u << SPY_DECL_ENUM | 1u << SPY_DECL_ALIAS;
-    static const uint32_t known = 1u << SPY_DECL_VARIABLE | 1u << SPY_DECL_ENUM_CASE;
-    return always >> d->kind & 1 || (known >> d->kind & 1 && d->value.kind != SPY_CONSTANT_NONE);
+    static const uint32_t always = 1u << SPY_DECL_KIND_FUNCTION | 1u << SPY_DECL_KIND_METHOD | 1u << SPY_DECL_KIND_STRUCT | 1u << SPY_DECL_KIND_INTERFACE |
+                                   1u << SPY_DECL_KIND_ENUM | 1u << SPY_DECL_KIND_ALIAS;
+    static const uint32_t known = 1u << SPY_DECL_KIND_VARIABLE | 1u << SPY_DECL_KIND_ENUM_CASE;
+    return always >> d->kind & 1 || (known >> d->kind & 1 && d->value.kind != SPY_CONSTANT_KIND_NONE);
 }
 
 PyObject *spyp_module_constant(spyp_module *m, const char *path) {
@@ -17,8 +17,9 @@ PyObject *spyp_module_constant(spyp_module *m, const char *path) {
     const spy_decl *decl = spy_find_decl(m->module, path);
     if (!decl) (void)spy_take_error(d->device);
     d->quiet = false;
-    if (!decl || (decl->kind != SPY_DECL_VARIABLE && decl->kind != SPY_DECL_ENUM_CASE) || !spyp_is_attribute(decl)) return NULL;
-    bool flag = decl->value.kind == SPY_CONSTANT_INT && decl->type && decl->type->dtype == SPY_BOOL;
+    if (!decl || (decl->kind != SPY_DECL_KIND_VARIABLE && decl->kind != SPY_DECL_KIND_ENUM_CASE) || !spyp_is_attribute(decl)) return NULL;
+    bool flag =
+        decl->value.kind == SPY_CONSTANT_KIND_INT && decl->type && decl->type->dtype == SPY_DTYPE_BOOL;
     return flag ? PyBool_FromLong(decl->value.int_value != 0) : spyp_constant_read(&decl->value);
 }
 
@@ -40,7 +41,7 @@ static PyObject *spyp_names_of(PyObject *self, const spy_decl *decl) {
 PyObject *spyp_near_names(const spy_decl *decl, PyObject *name) {
     PyObject *list = PyList_New(0), *module = PyImport_ImportModule("difflib"), *text = PyUnicode_FromString("");
     for (uint32_t i = 0; list && decl && i < decl->child_count; i++) {
-        if (!spyp_is_attribute(&decl->children[i]) || decl->children[i].kind == SPY_DECL_CONSTRUCTOR) continue;
+        if (!spyp_is_attribute(&decl->children[i]) || decl->children[i].kind == SPY_DECL_KIND_CONSTRUCTOR) continue;
         PyObject *child = PyUnicode_FromString(decl->children[i].name);
         if (!child || PyList_Append(list, child) < 0) Py_CLEAR(list);
         Py_XDECREF(child);

@@ -9,7 +9,7 @@ spy_dtype spyp_scalar_of(const spy_type_info *info, size_t *count) {
     const spy_type_info *base = spyp_inner_shape(info, &inner);
     *count = 0;
     for (uint32_t i = 0; i < inner.rank; i++) times *= (size_t)inner.dims[i];
-    if (!base || base->kind != SPY_TYPE_STRUCT) {
+    if (!base || base->kind != SPY_TYPE_KIND_STRUCT) {
         *count = times;
         return base ? base->dtype : SPY_DTYPE_DEFAULT;
     }
@@ -145,7 +145,7 @@ int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype sca
     size_t each = 1;
     const spy_type_info *base = spyp_inner_shape(info, &inner);
     if (info) scalar = spyp_scalar_of(info, &each);
-    if (!base || base->kind != SPY_TYPE_STRUCT)
+    if (!base || base->kind != SPY_TYPE_KIND_STRUCT)
         return spyp_pack_numbers(arena, info, scalar, each, object, count, out, what);
     for (uint32_t i = 0; i < inner.rank; i++) count *= inner.dims[i];
     PyObject *names = spyp_field_names(object), *records = NULL;

@@ -7,9 +7,9 @@
 
 PyObject *spyp_constant_read(const spy_constant *c) {
     switch (c->kind) {
-    case SPY_CONSTANT_INT: return PyLong_FromLongLong(c->int_value);
-    case SPY_CONSTANT_FLOAT: return PyFloat_FromDouble(c->float_value);
-    case SPY_CONSTANT_STRING: return PyUnicode_FromString(c->string);
+    case SPY_CONSTANT_KIND_INT: return PyLong_FromLongLong(c->int_value);
+    case SPY_CONSTANT_KIND_FLOAT: return PyFloat_FromDouble(c->float_value);
+    case SPY_CONSTANT_KIND_STRING: return PyUnicode_FromString(c->string);
     default: Py_RETURN_NONE;
     }
 }
@@ -19,10 +19,16 @@ static const struct {
     long id;
     uint32_t set, unset;
 } spyp_modifiers[] = {
-    { 1, SPY_DECL_NO_DIFF, 0 },       { 2, SPY_DECL_STATIC, 0 },          { 3, SPY_DECL_CONST, 0 },
-    { 4, SPY_DECL_EXPORT, 0 },        { 5, SPY_DECL_EXTERN, 0 },          { 6, SPY_DECL_DIFFERENTIABLE, 0 },
-    { 7, SPY_DECL_MUTATING, 0 },      { 8, SPY_DECL_IN, SPY_DECL_OUT },   { 9, SPY_DECL_OUT, SPY_DECL_IN },
-    { 10, SPY_DECL_IN | SPY_DECL_OUT, 0 },
+    { 1, SPY_DECL_FLAG_NO_DIFF, 0 },
+    { 2, SPY_DECL_FLAG_STATIC, 0 },
+    { 3, SPY_DECL_FLAG_CONST, 0 },
+    { 4, SPY_DECL_FLAG_EXPORT, 0 },
+    { 5, SPY_DECL_FLAG_EXTERN, 0 },
+    { 6, SPY_DECL_FLAG_DIFFERENTIABLE, 0 },
+    { 7, SPY_DECL_FLAG_MUTATING, 0 },
+    { 8, SPY_DECL_FLAG_IN, SPY_DECL_FLAG_OUT },
+    { 9, SPY_DECL_FLAG_OUT, SPY_DECL_FLAG_IN },
+    { 10, SPY_DECL_FLAG_IN | SPY_DECL_FLAG_OUT, 0 },
 };
 
 static bool spyp_modifier_set(const spy_decl *decl, size_t i) {
@@ -84,15 +90,19 @@ static PyObject *spyp_find_attribute(PyObject *self, PyObject *name) {
 // >>declarations
 
 static PyObject *spyp_decl_kind(spyp_reflection *r) {
-    static const uint8_t kinds[] = { // DeclKind of each spy_decl_kind
-        [SPY_DECL_MODULE] = 3,           [SPY_DECL_IMPORT] = 10,         [SPY_DECL_NAMESPACE] = 6,
-        [SPY_DECL_STRUCT] = 1,           [SPY_DECL_INTERFACE] = 8,       [SPY_DECL_ENUM] = 7,
-        [SPY_DECL_ENUM_CASE] = 5,        [SPY_DECL_ALIAS] = 9,           [SPY_DECL_ASSOCIATED_TYPE] = 9,
-        [SPY_DECL_EXTENSION] = 11,       [SPY_DECL_FIELD] = 5,           [SPY_DECL_PROPERTY] = 12,
-        [SPY_DECL_SUBSCRIPT] = 13,       [SPY_DECL_FUNCTION] = 2,        [SPY_DECL_METHOD] = 2,
-        [SPY_DECL_CONSTRUCTOR] = 2,      [SPY_DECL_PARAMETER] = 5,       [SPY_DECL_GENERIC_TYPE] = 14,
-        [SPY_DECL_GENERIC_VALUE] = 14,   [SPY_DECL_CONSTRAINT] = 15,     [SPY_DECL_VARIABLE] = 5,
-        [SPY_DECL_SHADER_PARAMETER] = 5,
+    static const uint8_t kinds[] = {
+        // DeclKind of each spy_decl_kind
+        [SPY_DECL_KIND_MODULE] = 3,          [SPY_DECL_KIND_IMPORT] = 10,
+        [SPY_DECL_KIND_NAMESPACE] = 6,       [SPY_DECL_KIND_STRUCT] = 1,
+        [SPY_DECL_KIND_INTERFACE] = 8,       [SPY_DECL_KIND_ENUM] = 7,
+        [SPY_DECL_KIND_ENUM_CASE] = 5,       [SPY_DECL_KIND_ALIAS] = 9,
+        [SPY_DECL_KIND_ASSOCIATED_TYPE] = 9, [SPY_DECL_KIND_EXTENSION] = 11,
+        [SPY_DECL_KIND_FIELD] = 5,           [SPY_DECL_KIND_PROPERTY] = 12,
+        [SPY_DECL_KIND_SUBSCRIPT] = 13,      [SPY_DECL_KIND_FUNCTION] = 2,
+        [SPY_DECL_KIND_METHOD] = 2,          [SPY_DECL_KIND_CONSTRUCTOR] = 2,
+        [SPY_DECL_KIND_PARAMETER] = 5,       [SPY_DECL_KIND_GENERIC_TYPE] = 14,
+        [SPY_DECL_KIND_GENERIC_VALUE] = 14,  [SPY_DECL_KIND_CONSTRAINT] = 15,
+        [SPY_DECL_KIND_VARIABLE] = 5,        [SPY_DECL_KIND_SHADER_PARAMETER] = 5,
     };
     return spyp_enum("DeclKind", r->decl->kind < sizeof kinds ? kinds[r->decl->kind] : 0);
 }
@@ -239,11 +249,11 @@ const spyp_reflection_class spyp_decl_class = {
 // >>functions
 
 static PyObject *spyp_function_parameters(spyp_reflection *r) {
-    return spyp_decl_list(SPYP_VARIABLE, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_PARAMETER);
+    return spyp_decl_list(SPYP_VARIABLE, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_KIND_PARAMETER);
 }
 
 static PyObject *spyp_function_this(spyp_reflection *r) {
-    bool member = r->decl->kind == SPY_DECL_METHOD && !(r->decl->flags & SPY_DECL_STATIC);
+    bool member = r->decl->kind == SPY_DECL_KIND_METHOD && !(r->decl->flags & SPY_DECL_FLAG_STATIC);
     return spyp_reflect_type(SPYP_TYPE, r->module, member && r->decl->parent ? r->decl->parent->type : NULL);
 }
 
@@ -274,11 +284,11 @@ static PyObject *spyp_function_overloads(spyp_reflection *r) {
 }
 
 static PyObject *spyp_function_is_constructor(spyp_reflection *r) {
-    return PyBool_FromLong(r->decl->kind == SPY_DECL_CONSTRUCTOR);
+    return PyBool_FromLong(r->decl->kind == SPY_DECL_KIND_CONSTRUCTOR);
 }
 
 static PyObject *spyp_function_have_return_value(spyp_reflection *r) {
-    return PyBool_FromLong(r->decl->type && r->decl->type->kind != SPY_TYPE_VOID);
+    return PyBool_FromLong(r->decl->type && r->decl->type->kind != SPY_TYPE_KIND_VOID);
 }
 
 static PyObject *spyp_function_decl(spyp_reflection *r) {
@@ -289,7 +299,7 @@ static PyObject *spyp_function_decl(spyp_reflection *r) {
 static int spyp_takes_types(spyp_module *m, const spy_decl *f, PyObject *types, Py_ssize_t n) {
     Py_ssize_t at = 0;
     for (uint32_t i = 0; i < f->child_count; i++) {
-        if (f->children[i].kind != SPY_DECL_PARAMETER) continue;
+        if (f->children[i].kind != SPY_DECL_KIND_PARAMETER) continue;
         if (at == n) return 0;
         const spy_type_info *info = spyp_reflected_type(m, PyTuple_GetItem(types, at++), "specialize_with_arg_types: argument 'types'");
         if (!info) return -1;
@@ -335,10 +345,13 @@ static const spyp_property spyp_function_properties[] = {
     SPYP_GET("overloads", spyp_function_overloads, "All functions of the name, this one among them."),
     SPYP_GET("is_constructor", spyp_function_is_constructor, "Whether it is an __init."),
     SPYP_GET("have_return_value", spyp_function_have_return_value, "Whether the result is not void."),
-    SPYP_IF("is_generic", SPYP_DECL_FLAG, SPY_DECL_GENERIC, "Whether it has generic parameters, or its struct has."),
-    SPYP_IF("static", SPYP_DECL_FLAG, SPY_DECL_STATIC, "Whether it is a static method."),
-    SPYP_IF("mutating", SPYP_DECL_FLAG, SPY_DECL_MUTATING, "Whether it is a method that changes its instance."),
-    SPYP_IF("differentiable", SPYP_DECL_FLAG, SPY_DECL_DIFFERENTIABLE, "Whether it is [Differentiable]."),
+    SPYP_IF("is_generic", SPYP_DECL_FLAG, SPY_DECL_FLAG_GENERIC,
+            "Whether it has generic parameters, or its struct has."),
+    SPYP_IF("static", SPYP_DECL_FLAG, SPY_DECL_FLAG_STATIC, "Whether it is a static method."),
+    SPYP_IF("mutating", SPYP_DECL_FLAG, SPY_DECL_FLAG_MUTATING,
+            "Whether it is a method that changes its instance."),
+    SPYP_IF("differentiable", SPYP_DECL_FLAG, SPY_DECL_FLAG_DIFFERENTIABLE,
+            "Whether it is [Differentiable]."),
     SPYP_GET("decl", spyp_function_decl, "Its DeclReflection."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
@@ -364,7 +377,7 @@ static const spyp_property spyp_variable_properties[] = {
     SPYP_DECL_PROPERTIES,
     SPYP_GET("type", spyp_decl_type, "Its TypeReflection; None for an enum's case."),
     SPYP_GET("index", spyp_variable_index, "Its position among the parameters or fields, from 0."),
-    SPYP_IF("has_default", SPYP_DECL_FLAG, SPY_DECL_HAS_DEFAULT, "Whether a call may leave it out; whether it is initialised."),
+    SPYP_IF("has_default", SPYP_DECL_FLAG, SPY_DECL_FLAG_HAS_DEFAULT, "Whether a call may leave it out; whether it is initialised."),
     SPYP_GET("value", spyp_decl_value, "A constant's, a default that is a plain number; else None."),
     SPYP_GET("decl", spyp_function_decl, "Its DeclReflection."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
@@ -407,7 +420,7 @@ static PyObject *spyp_entry_group(spyp_reflection *r) {
 }
 
 static PyObject *spyp_entry_parameters(spyp_reflection *r) {
-    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_PARAMETER);
+    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_KIND_PARAMETER);
 }
 
 static PyObject *spyp_entry_function(spyp_reflection *r) {

@@ -46,7 +46,7 @@ static spyp_resource spyp_resource_of(const spy_type_info *info) {
                    { "SamplerCube", 4 } };
     spyp_resource r = { 0, 0 };
     const char *name = info->name;
-    if (info->kind != SPY_TYPE_RESOURCE) return r;
+    if (info->kind != SPY_TYPE_KIND_RESOURCE) return r;
     r.shape = 8;
     r.access = 1;
     for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++)
@@ -66,14 +66,19 @@ static spyp_resource spyp_resource_of(const spy_type_info *info) {
 // >>types
 
 #define SPYP_KIND(kind) ((size_t)1 << (kind))
-#define SPYP_NUMBERS (SPYP_KIND(SPY_TYPE_SCALAR) | SPYP_KIND(SPY_TYPE_VECTOR) | SPYP_KIND(SPY_TYPE_MATRIX))
+#define SPYP_NUMBERS                                                                                         \
+    (SPYP_KIND(SPY_TYPE_KIND_SCALAR) | SPYP_KIND(SPY_TYPE_KIND_VECTOR) | SPYP_KIND(SPY_TYPE_KIND_MATRIX))
 
 static PyObject *spyp_type_kind(spyp_reflection *r) {
-    static const uint8_t kinds[] = { // TypeKind of each spy_type_kind
-        [SPY_TYPE_OTHER] = 0,   [SPY_TYPE_VOID] = 5,    [SPY_TYPE_SCALAR] = 5,           [SPY_TYPE_VECTOR] = 4,
-        [SPY_TYPE_MATRIX] = 3,  [SPY_TYPE_ARRAY] = 2,   [SPY_TYPE_STRUCT] = 1,           [SPY_TYPE_ENUM] = 20,
-        [SPY_TYPE_INTERFACE] = 13, [SPY_TYPE_POINTER] = 18, [SPY_TYPE_CONSTANT_BUFFER] = 6, [SPY_TYPE_PARAMETER_BLOCK] = 11,
-        [SPY_TYPE_RESOURCE] = 7, [SPY_TYPE_SAMPLER] = 8,
+    static const uint8_t kinds[] = {
+        // TypeKind of each spy_type_kind
+        [SPY_TYPE_KIND_OTHER] = 0,           [SPY_TYPE_KIND_VOID] = 5,
+        [SPY_TYPE_KIND_SCALAR] = 5,          [SPY_TYPE_KIND_VECTOR] = 4,
+        [SPY_TYPE_KIND_MATRIX] = 3,          [SPY_TYPE_KIND_ARRAY] = 2,
+        [SPY_TYPE_KIND_STRUCT] = 1,          [SPY_TYPE_KIND_ENUM] = 20,
+        [SPY_TYPE_KIND_INTERFACE] = 13,      [SPY_TYPE_KIND_POINTER] = 18,
+        [SPY_TYPE_KIND_CONSTANT_BUFFER] = 6, [SPY_TYPE_KIND_PARAMETER_BLOCK] = 11,
+        [SPY_TYPE_KIND_RESOURCE] = 7,        [SPY_TYPE_KIND_SAMPLER] = 8,
     };
     return spyp_enum("TypeKind", r->type->kind < sizeof kinds ? kinds[r->type->kind] : 0);
 }
@@ -82,12 +87,12 @@ static PyObject *spyp_type_kind(spyp_reflection *r) {
 static PyObject *spyp_type_name(spyp_reflection *r) {
     const char *name = r->type->name, *end = name + strlen(name);
     switch (r->type->kind) {
-    case SPY_TYPE_STRUCT:
-    case SPY_TYPE_ENUM:
-    case SPY_TYPE_INTERFACE:
-    case SPY_TYPE_RESOURCE:
-    case SPY_TYPE_CONSTANT_BUFFER:
-    case SPY_TYPE_PARAMETER_BLOCK:
+    case SPY_TYPE_KIND_STRUCT:
+    case SPY_TYPE_KIND_ENUM:
+    case SPY_TYPE_KIND_INTERFACE:
+    case SPY_TYPE_KIND_RESOURCE:
+    case SPY_TYPE_KIND_CONSTANT_BUFFER:
+    case SPY_TYPE_KIND_PARAMETER_BLOCK:
         end = name + strcspn(name, "<");
         for (const char *c = name; c < end; c++)
             if (*c == '.') name = c + 1;
@@ -99,11 +104,13 @@ static PyObject *spyp_type_name(spyp_reflection *r) {
 
 static PyObject *spyp_type_scalar(spyp_reflection *r) {
     static const uint8_t types[SPY_DTYPE_COUNT] = {
-        [SPY_BOOL] = 2,   [SPY_INT8] = 10,  [SPY_UINT8] = 11, [SPY_INT16] = 12,  [SPY_UINT16] = 13,  [SPY_INT32] = 3,
-        [SPY_UINT32] = 4, [SPY_INT64] = 5, [SPY_UINT64] = 6, [SPY_FLOAT16] = 7, [SPY_FLOAT32] = 8, [SPY_FLOAT64] = 9,
+        [SPY_DTYPE_BOOL] = 2,   [SPY_DTYPE_INT8] = 10,  [SPY_DTYPE_UINT8] = 11, [SPY_DTYPE_INT16] = 12,  [SPY_DTYPE_UINT16] = 13,  [SPY_DTYPE_INT32] = 3,
+        [SPY_DTYPE_UINT32] = 4, [SPY_DTYPE_INT64] = 5, [SPY_DTYPE_UINT64] = 6, [SPY_DTYPE_FLOAT16] = 7, [SPY_DTYPE_FLOAT32] = 8, [SPY_DTYPE_FLOAT64] = 9,
     };
     bool number = SPYP_NUMBERS >> r->type->kind & 1;
-    return spyp_enum("ScalarType", r->type->kind == SPY_TYPE_VOID ? 1 : number ? types[r->type->dtype] : 0);
+    return spyp_enum("ScalarType", r->type->kind == SPY_TYPE_KIND_VOID ? 1
+                                   : number                            ? types[r->type->dtype]
+                                                                       : 0);
 }
 
 static PyObject *spyp_type_rows(spyp_reflection *r) {
@@ -119,12 +126,13 @@ static PyObject *spyp_type_element(spyp_reflection *r) {
 }
 
 static PyObject *spyp_type_element_count(spyp_reflection *r) {
-    return PyLong_FromLongLong(r->type->kind == SPY_TYPE_VECTOR ? (long long)r->type->columns : (long long)r->type->count);
+    return PyLong_FromLongLong(r->type->kind == SPY_TYPE_KIND_VECTOR ? (long long)r->type->columns : (long long)r->type->count);
 }
 
 static PyObject *spyp_type_total_count(spyp_reflection *r) {
-    long long total = r->type->kind == SPY_TYPE_ARRAY;
-    for (const spy_type_info *t = r->type; t && t->kind == SPY_TYPE_ARRAY; t = t->element) total *= t->count;
+    long long total = r->type->kind == SPY_TYPE_KIND_ARRAY;
+    for (const spy_type_info *t = r->type; t && t->kind == SPY_TYPE_KIND_ARRAY; t = t->element)
+        total *= t->count;
     return PyLong_FromLongLong(total);
 }
 
@@ -145,15 +153,16 @@ static PyObject *spyp_type_resource_access(spyp_reflection *r) {
 }
 
 static PyObject *spyp_type_resource_result(spyp_reflection *r) {
-    return spyp_reflect_type(SPYP_TYPE, r->module, r->type->kind == SPY_TYPE_RESOURCE ? r->type->element : NULL);
+    return spyp_reflect_type(SPYP_TYPE, r->module, r->type->kind == SPY_TYPE_KIND_RESOURCE ? r->type->element : NULL);
 }
 
 static PyObject *spyp_type_shape(spyp_reflection *r) {
     spy_shape shape = { 0, { 0 } };
     for (const spy_type_info *t = r->type; t && shape.rank < SPY_MAX_RANK - 1; t = t->element) {
-        if (t->kind == SPY_TYPE_MATRIX) shape.dims[shape.rank++] = t->rows;
-        if (t->kind == SPY_TYPE_MATRIX || t->kind == SPY_TYPE_VECTOR) shape.dims[shape.rank++] = t->columns;
-        if (t->kind != SPY_TYPE_ARRAY) break;
+        if (t->kind == SPY_TYPE_KIND_MATRIX) shape.dims[shape.rank++] = t->rows;
+        if (t->kind == SPY_TYPE_KIND_MATRIX || t->kind == SPY_TYPE_KIND_VECTOR)
+            shape.dims[shape.rank++] = t->columns;
+        if (t->kind != SPY_TYPE_KIND_ARRAY) break;
         shape.dims[shape.rank++] = t->count;
     }
     return spyp_shape_make(&shape);
@@ -165,20 +174,23 @@ static bool spyp_type_within(spyp_reflection *r, uint32_t dtypes) {
 }
 
 static PyObject *spyp_type_is_float(spyp_reflection *r) {
-    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_FLOAT16 | 1u << SPY_FLOAT32 | 1u << SPY_FLOAT64));
+    return PyBool_FromLong(
+        spyp_type_within(r, 1u << SPY_DTYPE_FLOAT16 | 1u << SPY_DTYPE_FLOAT32 | 1u << SPY_DTYPE_FLOAT64));
 }
 
 static PyObject *spyp_type_is_signed(spyp_reflection *r) {
-    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_INT8 | 1u << SPY_INT16 | 1u << SPY_INT32 | 1u << SPY_INT64));
+    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_DTYPE_INT8 | 1u << SPY_DTYPE_INT16 | 1u << SPY_DTYPE_INT32 | 1u << SPY_DTYPE_INT64));
 }
 
 static PyObject *spyp_type_is_integer(spyp_reflection *r) {
-    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_INT8 | 1u << SPY_INT16 | 1u << SPY_INT32 | 1u << SPY_INT64 | 1u << SPY_UINT8 |
-                                                   1u << SPY_UINT16 | 1u << SPY_UINT32 | 1u << SPY_UINT64));
+    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_DTYPE_INT8 | 1u << SPY_DTYPE_INT16 |
+                                                   1u << SPY_DTYPE_INT32 | 1u << SPY_DTYPE_INT64 |
+                                                   1u << SPY_DTYPE_UINT8 | 1u << SPY_DTYPE_UINT16 |
+                                                   1u << SPY_DTYPE_UINT32 | 1u << SPY_DTYPE_UINT64));
 }
 
 static PyObject *spyp_type_is_bool(spyp_reflection *r) {
-    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_BOOL));
+    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_DTYPE_BOOL));
 }
 
 static PyObject *spyp_type_attributes(spyp_reflection *r) {
@@ -190,7 +202,7 @@ static PyObject *spyp_type_decl(spyp_reflection *r) {
 }
 
 static const spy_type_info *spyp_unwrapped(const spy_type_info *info) {
-    while (info->kind == SPY_TYPE_ARRAY && info->element) info = info->element;
+    while (info->kind == SPY_TYPE_KIND_ARRAY && info->element) info = info->element;
     return info;
 }
 
@@ -251,11 +263,11 @@ static const spyp_property spyp_type_properties[] = {
     SPYP_GET("resource_access", spyp_type_resource_access, "A TypeReflection.ResourceAccess; none when it is no resource."),
     SPYP_GET("resource_result_type", spyp_type_resource_result, "What a buffer or texture holds; None when it is no resource."),
     SPYP_GET("shape", spyp_type_shape, "Sizes of arrays, matrices and vectors, outermost first; () for others."),
-    SPYP_IF("is_array", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_ARRAY), "Whether it is an array."),
-    SPYP_IF("is_scalar", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_SCALAR), "Whether it is a scalar."),
-    SPYP_IF("is_vector", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_VECTOR), "Whether it is a vector."),
-    SPYP_IF("is_matrix", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_MATRIX), "Whether it is a matrix."),
-    SPYP_IF("is_struct", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_STRUCT), "Whether it is a struct."),
+    SPYP_IF("is_array", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_ARRAY), "Whether it is an array."),
+    SPYP_IF("is_scalar", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_SCALAR), "Whether it is a scalar."),
+    SPYP_IF("is_vector", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_VECTOR), "Whether it is a vector."),
+    SPYP_IF("is_matrix", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_MATRIX), "Whether it is a matrix."),
+    SPYP_IF("is_struct", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_STRUCT), "Whether it is a struct."),
     SPYP_GET("is_float", spyp_type_is_float, "Whether its numbers are floats: half, float or double."),
     SPYP_GET("is_integer", spyp_type_is_integer, "Whether its numbers are integers, signed or not."),
     SPYP_GET("is_signed", spyp_type_is_signed, "Whether its numbers are signed integers."),
@@ -337,7 +349,7 @@ static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *
 
 // Buffers of one struct are passed through: cursor.light.color of a ConstantBuffer<Light>.
 static const spy_type_info *spyp_cursor_inside(const spy_type_info *info) {
-    bool buffer = info->kind == SPY_TYPE_CONSTANT_BUFFER || info->kind == SPY_TYPE_PARAMETER_BLOCK;
+    bool buffer = info->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || info->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
     return buffer && info->element ? info->element : info;
 }
 
@@ -348,8 +360,8 @@ static PyObject *spyp_cursor_field(spyp_reflection *c, const char *name, size_t 
 
 static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
     const spy_type_info *t = c->type;
-    long long count = t->kind == SPY_TYPE_ARRAY ? (t->count ? (long long)t->count : INT64_MAX)
-                      : t->kind == SPY_TYPE_VECTOR ? (long long)t->columns
+    long long count = t->kind == SPY_TYPE_KIND_ARRAY ? (t->count ? (long long)t->count : INT64_MAX)
+                      : t->kind == SPY_TYPE_KIND_VECTOR ? (long long)t->columns
                                                    : 0;
     if (!t->element || index < 0 || index >= count) return NULL;
     return spyp_reflection_cursor_make(c, t->element, t->element->device_stride_bytes * (size_t)index, t->element->size_bytes * (size_t)index);

@@ -362,15 +362,16 @@ static PyObject *spyp_layout_is_sub_type(PyObject *self, PyObject *args) {
 }
 
 static PyObject *spyp_program_parameters(spyp_reflection *r) {
-    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_SHADER_PARAMETER);
+    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_KIND_SHADER_PARAMETER);
 }
 
 // Entry points, wherever they are declared.
 static int spyp_add_entry_points(PyObject *list, spyp_module *module, const spy_decl *decl) {
     for (uint32_t i = 0; i < decl->child_count; i++) {
         const spy_decl *child = &decl->children[i];
-        if (child->kind == SPY_DECL_NAMESPACE && spyp_add_entry_points(list, module, child) < 0) return -1;
-        if (child->kind != SPY_DECL_FUNCTION || child->stage == SPY_STAGE_NONE) continue;
+        if (child->kind == SPY_DECL_KIND_NAMESPACE && spyp_add_entry_points(list, module, child) < 0)
+            return -1;
+        if (child->kind != SPY_DECL_KIND_FUNCTION || child->stage == SPY_STAGE_NONE) continue;
         PyObject *item = spyp_reflect_decl(SPYP_ENTRY_POINT, module, child);
         int status = item ? PyList_Append(list, item) : -1;
         Py_XDECREF(item);

@@ -78,11 +78,12 @@ PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl
 const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);
 const spy_type_info *spyp_find_type(spyp_module *module, const char *name, bool required); // NULL without an error: none
 
-#define SPYP_FUNCTION_KINDS (1u << SPY_DECL_FUNCTION | 1u << SPY_DECL_METHOD | 1u << SPY_DECL_CONSTRUCTOR)
+#define SPYP_FUNCTION_KINDS                                                                                  \
+    (1u << SPY_DECL_KIND_FUNCTION | 1u << SPY_DECL_KIND_METHOD | 1u << SPY_DECL_KIND_CONSTRUCTOR)
 #define SPYP_VARIABLE_KINDS \
-    (1u << SPY_DECL_FIELD | 1u << SPY_DECL_PARAMETER | 1u << SPY_DECL_VARIABLE | 1u << SPY_DECL_SHADER_PARAMETER | \
-     1u << SPY_DECL_ENUM_CASE | 1u << SPY_DECL_PROPERTY | 1u << SPY_DECL_GENERIC_VALUE)
+    (1u << SPY_DECL_KIND_FIELD | 1u << SPY_DECL_KIND_PARAMETER | 1u << SPY_DECL_KIND_VARIABLE | 1u << SPY_DECL_KIND_SHADER_PARAMETER | \
+     1u << SPY_DECL_KIND_ENUM_CASE | 1u << SPY_DECL_KIND_PROPERTY | 1u << SPY_DECL_KIND_GENERIC_VALUE)
 #define SPYP_TYPE_KINDS \
-    (1u << SPY_DECL_STRUCT | 1u << SPY_DECL_INTERFACE | 1u << SPY_DECL_ENUM | 1u << SPY_DECL_ALIAS | 1u << SPY_DECL_EXTENSION)
+    (1u << SPY_DECL_KIND_STRUCT | 1u << SPY_DECL_KIND_INTERFACE | 1u << SPY_DECL_KIND_ENUM | 1u << SPY_DECL_KIND_ALIAS | 1u << SPY_DECL_KIND_EXTENSION)
 
 #endif // SPYP_REFLECTION_H

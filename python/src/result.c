@@ -14,19 +14,19 @@
 
 PyObject *spyp_scalar_read(spy_dtype dtype, const void *data) {
     switch (dtype) {
-    case SPY_BOOL: SPYP_READ(uint8_t, PyBool_FromLong(value));
-    case SPY_INT8: SPYP_READ(int8_t, PyLong_FromLong(value));
-    case SPY_UINT8: SPYP_READ(uint8_t, PyLong_FromLong(value));
-    case SPY_INT16: SPYP_READ(int16_t, PyLong_FromLong(value));
-    case SPY_UINT16: SPYP_READ(uint16_t, PyLong_FromLong(value));
-    case SPY_INT32: SPYP_READ(int32_t, PyLong_FromLong(value));
-    case SPY_UINT32: SPYP_READ(uint32_t, PyLong_FromUnsignedLong(value));
-    case SPY_INT64: SPYP_READ(int64_t, PyLong_FromLongLong(value));
-    case SPY_UINT64: SPYP_READ(uint64_t, PyLong_FromUnsignedLongLong(value));
-    case SPY_FLOAT64: SPYP_READ(double, PyFloat_FromDouble(value));
-    case SPY_FLOAT16: {
+    case SPY_DTYPE_BOOL: SPYP_READ(uint8_t, PyBool_FromLong(value));
+    case SPY_DTYPE_INT8: SPYP_READ(int8_t, PyLong_FromLong(value));
+    case SPY_DTYPE_UINT8: SPYP_READ(uint8_t, PyLong_FromLong(value));
+    case SPY_DTYPE_INT16: SPYP_READ(int16_t, PyLong_FromLong(value));
+    case SPY_DTYPE_UINT16: SPYP_READ(uint16_t, PyLong_FromLong(value));
+    case SPY_DTYPE_INT32: SPYP_READ(int32_t, PyLong_FromLong(value));
+    case SPY_DTYPE_UINT32: SPYP_READ(uint32_t, PyLong_FromUnsignedLong(value));
+    case SPY_DTYPE_INT64: SPYP_READ(int64_t, PyLong_FromLongLong(value));
+    case SPY_DTYPE_UINT64: SPYP_READ(uint64_t, PyLong_FromUnsignedLongLong(value));
+    case SPY_DTYPE_FLOAT64: SPYP_READ(double, PyFloat_FromDouble(value));
+    case SPY_DTYPE_FLOAT16: {
         double wide = 0;
-        spy_convert_numbers(&wide, SPY_FLOAT64, data, SPY_FLOAT16, 1);
+        spy_convert_numbers(&wide, SPY_DTYPE_FLOAT64, data, SPY_DTYPE_FLOAT16, 1);
         return PyFloat_FromDouble(wide);
     }
     default: SPYP_READ(float, PyFloat_FromDouble((double)value));
@@ -52,9 +52,9 @@ int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
     PyErr_Clear();
     spy_status status = !fits      ? SPY_ERROR_OUT_OF_RANGE
-                        : !whole   ? spy_convert_numbers(data, dtype, &number, SPY_FLOAT64, 1)
-                        : overflow ? spy_convert_numbers(data, dtype, &u, SPY_UINT64, 1)
-                                   : spy_convert_numbers(data, dtype, &n, SPY_INT64, 1);
+                        : !whole   ? spy_convert_numbers(data, dtype, &number, SPY_DTYPE_FLOAT64, 1)
+                        : overflow ? spy_convert_numbers(data, dtype, &u, SPY_DTYPE_UINT64, 1)
+                                   : spy_convert_numbers(data, dtype, &n, SPY_DTYPE_INT64, 1);
     if (status == SPY_OK) return 0;
     if (fits) (void)spy_take_error(NULL);
     PyObject *text = PyObject_Repr(value); // Python does not write ints of thousands of digits
@@ -114,19 +114,20 @@ static PyObject *spyp_read_rows(spy_dtype dtype, uint32_t rows, uint32_t columns
 }
 
 static PyObject *spyp_read_plain(spy_dtype dtype, spy_type_kind kind, uint32_t rows, uint32_t columns, const void *data) {
-    if (kind == SPY_TYPE_SCALAR) return spyp_scalar_read(dtype, data);
+    if (kind == SPY_TYPE_KIND_SCALAR) return spyp_scalar_read(dtype, data);
     PyObject *value = spyp_math_new(dtype, rows, columns, data);
     return value || PyErr_Occurred() ? value : spyp_read_rows(dtype, rows, columns, (const char *)data);
 }
 
 PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const void *data) {
     switch (info->kind) {
-    case SPY_TYPE_SCALAR:
-    case SPY_TYPE_VECTOR:
-    case SPY_TYPE_MATRIX: return spyp_read_plain(info->dtype, info->kind, info->rows, info->columns, data);
-    case SPY_TYPE_ENUM: return spyp_scalar_read(info->dtype, data);
-    case SPY_TYPE_ARRAY: return spyp_read_array(module, info, (const char *)data);
-    case SPY_TYPE_STRUCT: return spyp_read_struct(module, info, (const char *)data);
+    case SPY_TYPE_KIND_SCALAR:
+    case SPY_TYPE_KIND_VECTOR:
+    case SPY_TYPE_KIND_MATRIX:
+        return spyp_read_plain(info->dtype, info->kind, info->rows, info->columns, data);
+    case SPY_TYPE_KIND_ENUM: return spyp_scalar_read(info->dtype, data);
+    case SPY_TYPE_KIND_ARRAY: return spyp_read_array(module, info, (const char *)data);
+    case SPY_TYPE_KIND_STRUCT: return spyp_read_struct(module, info, (const char *)data);
     default: return PyErr_Format(spyp.error, "a value of %s has no form in Python", info->name);
     }
 }
@@ -134,7 +135,7 @@ PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const 
 PyObject *spyp_value_from(spyp_module *module, const spy_result *result) {
     if (result->dtype != SPY_DTYPE_DEFAULT && result->rows * result->columns == 1) return spyp_scalar_read(result->dtype, result->data);
     if (result->dtype != SPY_DTYPE_DEFAULT)
-        return spyp_read_plain(result->dtype, result->rows > 1 ? SPY_TYPE_MATRIX : SPY_TYPE_VECTOR, result->rows, result->columns, result->data);
+        return spyp_read_plain(result->dtype, result->rows > 1 ? SPY_TYPE_KIND_MATRIX : SPY_TYPE_KIND_VECTOR, result->rows, result->columns, result->data);
     if (spyp_enter(module->device, "result") < 0) return NULL;
     const spy_type_info *info = spy_reflect_type(module->module, result->type);
     if (!info) spyp_raise(module->device);
@@ -217,14 +218,14 @@ int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *v
         return status;
     }
     switch (info->kind) {
-    case SPY_TYPE_ENUM:
-    case SPY_TYPE_SCALAR: return spyp_number_write(info->dtype, value, data, what);
-    case SPY_TYPE_VECTOR: return spyp_write_items(module, info, value, (char *)data, info->columns, scalar, NULL, info->dtype, 0, what);
-    case SPY_TYPE_MATRIX:
+    case SPY_TYPE_KIND_ENUM:
+    case SPY_TYPE_KIND_SCALAR: return spyp_number_write(info->dtype, value, data, what);
+    case SPY_TYPE_KIND_VECTOR: return spyp_write_items(module, info, value, (char *)data, info->columns, scalar, NULL, info->dtype, 0, what);
+    case SPY_TYPE_KIND_MATRIX:
         return spyp_write_items(module, info, value, (char *)data, info->rows, scalar * info->columns, NULL, info->dtype, info->columns, what);
-    case SPY_TYPE_ARRAY:
-        return spyp_write_items(module, info, value, (char *)data, info->count, info->element->size_bytes, info->element, SPY_FLOAT32, 0, what);
-    case SPY_TYPE_STRUCT: return spyp_write_struct(module, info, value, (char *)data, what);
+    case SPY_TYPE_KIND_ARRAY:
+        return spyp_write_items(module, info, value, (char *)data, info->count, info->element->size_bytes, info->element, SPY_DTYPE_FLOAT32, 0, what);
+    case SPY_TYPE_KIND_STRUCT: return spyp_write_struct(module, info, value, (char *)data, what);
     default: PyErr_Format(spyp.error, "%s: a value of %s cannot be given from Python", what, info->name); return -1;
     }
 }

@@ -10,15 +10,15 @@
 static const spy_type_info *spyp_step_into(const spy_type_info *type, const spyp_step *step) {
     if (step && step->up) type = spyp_step_into(type, step->up);
     if (!step || !type) return type;
-    if (!step->field) return type->kind == SPY_TYPE_ARRAY ? type->element : type;
+    if (!step->field) return type->kind == SPY_TYPE_KIND_ARRAY ? type->element : type;
     for (uint32_t i = 0; i < type->field_count; i++)
         if (strcmp(type->fields[i].name, step->field) == 0) return type->fields[i].type;
     return NULL;
 }
 
 static bool spyp_holds_structs(const spy_type_info *type) {
-    while (type && type->kind == SPY_TYPE_ARRAY) type = type->element;
-    return type && type->kind == SPY_TYPE_STRUCT;
+    while (type && type->kind == SPY_TYPE_KIND_ARRAY) type = type->element;
+    return type && type->kind == SPY_TYPE_KIND_STRUCT;
 }
 
 // What the value of `n` items that is being converted is for, when that is a struct or an array of them: of the first overload
@@ -28,8 +28,8 @@ static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl)) {
         const spy_type_info *type = spyp_step_into(spyp_parameter_type(call->function, decl, call->name, call->position), call->step);
         if (!spyp_holds_structs(type)) continue;
-        if (type->kind == SPY_TYPE_ARRAY && (!type->count || type->count == n)) return type;
-        if (!best || (best->kind == SPY_TYPE_ARRAY && type->kind == SPY_TYPE_STRUCT)) best = type;
+        if (type->kind == SPY_TYPE_KIND_ARRAY && (!type->count || type->count == n)) return type;
+        if (!best || (best->kind == SPY_TYPE_KIND_ARRAY && type->kind == SPY_TYPE_KIND_STRUCT)) best = type;
     }
     return best;
 }
@@ -112,7 +112,7 @@ int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_
     PyObject *first = PyTuple_Size(rows) ? PyTuple_GetItem(rows, 0) : NULL, *made = NULL;
     bool structs = first && (PyDict_Check(first) || PyTuple_Check(first));
     const spy_type_info *type = first && (structs || PyTuple_Check(object)) ? spyp_expected(call, PyTuple_Size(rows)) : NULL;
-    bool array = type && type->kind == SPY_TYPE_ARRAY;
+    bool array = type && type->kind == SPY_TYPE_KIND_ARRAY;
     int done = 0;
     if (array && structs && type->count && type->count != PyTuple_Size(rows)) {
         PyErr_Format(PyExc_ValueError, "expected a list of %lld structs for %s, got %zd", (long long)type->count, type->name, PyTuple_Size(rows));

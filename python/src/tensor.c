@@ -270,7 +270,7 @@ int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shap
     spy_shape inner;
     size_t each;
     const spy_type_info *base = spyp_inner_shape(info, &inner);
-    if (base && base->kind == SPY_TYPE_STRUCT && spyp_scalar_of(base, &each)) inner.dims[inner.rank++] = (int64_t)each;
+    if (base && base->kind == SPY_TYPE_KIND_STRUCT && spyp_scalar_of(base, &each)) inner.dims[inner.rank++] = (int64_t)each;
     *outer = *sizes;
     bool same = sizes->rank >= inner.rank;
     if (same) outer->rank = sizes->rank - inner.rank;

@@ -82,9 +82,9 @@ static int spyp_random_parse(spyp_generator *g, int dim, long long seed, long lo
         return -1;
     }
     g->random.seed = (uint32_t)seed;
-    g->random.zero_seed = seed == 0;
+    g->random.explicit_seed = seed == 0;
     g->random.warmup = (uint32_t)warmup;
-    g->random.no_hash_seed = !hash_seed;
+    g->random.raw_seed = !hash_seed;
     return 0;
 }
 
@@ -209,20 +209,21 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     if (call->gradient) return spyp_make_host_back(call, arg, out);
     const void *data = &arg->value;
     size_t count = 1;
-    spy_dtype dtype = arg->dtype, wide = SPY_UINT64;
+    spy_dtype dtype = arg->dtype, wide = SPY_DTYPE_UINT64;
     uint64_t number;
     switch (arg->kind) {
-    case SPY_ARG_BOOL:
-    case SPY_ARG_UINT:
-    case SPY_ARG_INT:
-    case SPY_ARG_FLOAT: // as what a parameter of open type would take it, unless digits would be lost
-        if (arg->kind == SPY_ARG_INT) wide = SPY_INT64;
-        if (arg->kind == SPY_ARG_FLOAT) wide = SPY_FLOAT64;
-        if (wide == SPY_FLOAT64 && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_FLOAT64;
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_FLOAT: // as what a parameter of open type would take it, unless digits would be lost
+        if (arg->kind == SPY_ARG_KIND_INT) wide = SPY_DTYPE_INT64;
+        if (arg->kind == SPY_ARG_KIND_FLOAT) wide = SPY_DTYPE_FLOAT64;
+        if (wide == SPY_DTYPE_FLOAT64 && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES))
+            dtype = SPY_DTYPE_FLOAT64;
         if (spyp_convert_numbers(&number, dtype, data, wide, 1, "value") < 0) return -1;
         data = &number;
         break;
-    case SPY_ARG_ARRAY:
+    case SPY_ARG_KIND_ARRAY:
         if (arg->direction != SPY_DIRECTION_DEFAULT) return 0; // it is written where it lies
         data = arg->value.data;
         for (size_t i = 0; i < arg->count; i++) count *= (size_t)arg->dims[i];
@@ -340,7 +341,7 @@ static int spyp_convert_ref(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *value = ((spyp_value_ref_object *)object)->value;
     if (!value || value == Py_None) return spyp_convert_ref_out(call, object, arg);
     if (!(value = spyp_arena_kept(&call->arena, Py_NewRef(value)))) return -1;
-    if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, value, NULL, arg);
+    if (call->mode == SPY_CALL_MODE_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, value, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
     PyObject **place = &((spyp_value_ref_object *)object)->value;
     return part && spyp_convert_part(call, value, arg, part) == 0 ? spyp_call_update(call, object, place, part) : -1;
@@ -459,27 +460,27 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
 
 static bool spyp_has_doubles(const spy_type_info *info) {
     for (; info; info = info->element)
-        if (info->dtype == SPY_FLOAT64) return true;
+        if (info->dtype == SPY_DTYPE_FLOAT64) return true;
     return false;
 }
 
 static bool spyp_has_structs(const spy_type_info *info) {
-    while (info && info->kind == SPY_TYPE_ARRAY) info = info->element;
-    return info && info->kind == SPY_TYPE_STRUCT;
+    while (info && info->kind == SPY_TYPE_KIND_ARRAY) info = info->element;
+    return info && info->kind == SPY_TYPE_KIND_STRUCT;
 }
 
 static bool spyp_has_pointers(const spy_type_info *info, int depth) {
-    bool found = info && info->kind == SPY_TYPE_POINTER;
+    bool found = info && info->kind == SPY_TYPE_KIND_POINTER;
     if (!info || depth == 16) return found;
     for (uint32_t i = 0; !found && i < info->field_count; i++) found = spyp_has_pointers(info->fields[i].type, depth + 1);
-    return found || (info->kind == SPY_TYPE_ARRAY && spyp_has_pointers(info->element, depth + 1));
+    return found || (info->kind == SPY_TYPE_KIND_ARRAY && spyp_has_pointers(info->element, depth + 1));
 }
 
 static bool spyp_has_pairs(const spy_type_info *info, int depth) {
     bool found = info && info->name && strncmp(info->name, "DifferentialPair<", 17) == 0;
     if (!info || depth == 16) return found;
     for (uint32_t i = 0; !found && i < info->field_count; i++) found = spyp_has_pairs(info->fields[i].type, depth + 1);
-    return found || (info->kind == SPY_TYPE_ARRAY && spyp_has_pairs(info->element, depth + 1));
+    return found || (info->kind == SPY_TYPE_KIND_ARRAY && spyp_has_pairs(info->element, depth + 1));
 }
 
 const spy_decl *spyp_declared(spyp_function *f) {
@@ -511,13 +512,13 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
     const spy_decl *decl = spyp_declared(f);
     f->traits = SPYP_TRAIT_KNOWN | (decl ? 0 : SPYP_TRAIT_CHANGES);
     for (; decl; decl = spy_next_overload(decl)) {
-        if (decl->flags & SPY_DECL_MUTATING) f->traits |= SPYP_TRAIT_CHANGES;
-        if (decl->kind == SPY_DECL_METHOD && decl->parent && spyp_has_pointers(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
-        if (decl->kind == SPY_DECL_METHOD && decl->parent && spyp_has_pairs(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_PAIRS;
-        if (decl->kind == SPY_DECL_METHOD) f->traits |= SPYP_TRAIT_STRUCTS;
+        if (decl->flags & SPY_DECL_FLAG_MUTATING) f->traits |= SPYP_TRAIT_CHANGES;
+        if (decl->kind == SPY_DECL_KIND_METHOD && decl->parent && spyp_has_pointers(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
+        if (decl->kind == SPY_DECL_KIND_METHOD && decl->parent && spyp_has_pairs(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_PAIRS;
+        if (decl->kind == SPY_DECL_KIND_METHOD) f->traits |= SPYP_TRAIT_STRUCTS;
         for (uint32_t i = 0; i < decl->child_count; i++) {
-            if (decl->children[i].kind != SPY_DECL_PARAMETER) continue;
-            if (decl->children[i].flags & SPY_DECL_OUT) f->traits |= SPYP_TRAIT_CHANGES;
+            if (decl->children[i].kind != SPY_DECL_KIND_PARAMETER) continue;
+            if (decl->children[i].flags & SPY_DECL_FLAG_OUT) f->traits |= SPYP_TRAIT_CHANGES;
             if (spyp_has_structs(decl->children[i].type)) f->traits |= SPYP_TRAIT_STRUCTS;
             if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;
             if (spyp_has_pointers(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
@@ -530,9 +531,9 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
 // An overload's parameter by its position, an instance first unless one is bound: the declaration itself stands for that.
 // NULL: it has fewer.
 static const spy_decl *spyp_parameter_at(const spy_decl *decl, bool bound, Py_ssize_t position) {
-    if (decl->kind == SPY_DECL_METHOD && !(decl->flags & SPY_DECL_STATIC) && !bound && position-- == 0) return decl;
+    if (decl->kind == SPY_DECL_KIND_METHOD && !(decl->flags & SPY_DECL_FLAG_STATIC) && !bound && position-- == 0) return decl;
     for (uint32_t i = 0; i < decl->child_count; i++)
-        if (decl->children[i].kind == SPY_DECL_PARAMETER && position-- == 0) return &decl->children[i];
+        if (decl->children[i].kind == SPY_DECL_KIND_PARAMETER && position-- == 0) return &decl->children[i];
     return NULL;
 }
 
@@ -545,8 +546,8 @@ const spy_type_info *spyp_parameter_type(spyp_function *f, const spy_decl *decl,
     const spy_decl *found = NULL;
     bool instance = name ? strcmp(name, "this") == 0 : position < 0;
     for (uint32_t i = 0; name && !found && i < decl->child_count; i++)
-        if (decl->children[i].kind == SPY_DECL_PARAMETER && strcmp(decl->children[i].name, name) == 0) found = &decl->children[i];
-    if (instance && !found) found = decl->kind == SPY_DECL_METHOD ? decl : NULL;
+        if (decl->children[i].kind == SPY_DECL_KIND_PARAMETER && strcmp(decl->children[i].name, name) == 0) found = &decl->children[i];
+    if (instance && !found) found = decl->kind == SPY_DECL_KIND_METHOD ? decl : NULL;
     else if (!name) found = spyp_parameter_at(decl, f->chain && f->chain->self, position);
     if (!found) return NULL;
     return found == decl ? (decl->parent ? decl->parent->type : NULL) : found->type;

@@ -77,7 +77,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
     const spyi_type *scalar = leaf->type;
     while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
     size_t count = 1;
-    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
+    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
     for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
     if (scalar->scalar == from) {
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
@@ -98,7 +98,8 @@ static bool spyi_array_pack(const spyi_leaf *leaf, const spyi_value *value, void
 
 static bool spyi_array_match(const spyi_leaf *leaf, const spyi_value *value) {
     spyi_fit fit;
-    if (value->kind != SPY_ARG_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit)) return false;
+    if (value->kind != SPY_ARG_KIND_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit))
+        return false;
     if (fit.consumed != value->rank) return false;
     for (uint32_t d = 0; d < fit.consumed; d++)
         if (value->dims[d] != fit.dims[d]) return false;

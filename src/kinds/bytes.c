@@ -20,7 +20,7 @@ static bool spyi_bytes_pack(const spyi_leaf *leaf, const spyi_value *value, void
 }
 
 static bool spyi_bytes_match(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_DATA && value->size == leaf->type->host_size;
+    return value->kind == SPY_ARG_KIND_DATA && value->size == leaf->type->host_size;
 }
 
 static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {

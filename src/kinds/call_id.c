@@ -8,13 +8,13 @@ static bool spyi_call_id_bind(spyi_fitting *fitting, const spyi_value *value, sp
 }
 
 static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_call_id<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->shape);
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, true, out, "spyi_call_id<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->shape);
 }
 
 static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, false, out, "spyi_thread_id<%u>(%s)", spyi_kind_components(leaf->type),
-                   at->element);
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, false, out, "spyi_thread_id<%u>(%s)",
+                   spyi_kind_components(leaf->type), at->element);
 }
 
 static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,

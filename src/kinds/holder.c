@@ -60,7 +60,7 @@ static const char *spyi_unsized_takes(const spyi_type *type, const char *base, c
 static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
-    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
+    if (value->kind != SPY_ARG_KIND_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
                   spyi_unsized_takes(leaf->type, "", NULL));
     return false;

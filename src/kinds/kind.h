@@ -102,7 +102,7 @@ typedef struct spyi_kind_run {
     uint32_t traits;
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
-    // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    // SPY_ARG_KIND_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
     // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.

@@ -17,7 +17,7 @@ static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     (void)value;
     leaf->field_size = 8;
     leaf->field_align = 4;
-    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
+    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_DTYPE_BOOL;
 }
 
 static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {

@@ -6,14 +6,15 @@
 
 // Where the caller wants it.
 static void *spyi_readback_place(const spyi_value *value) {
-    return value->kind == SPY_ARG_RESULT ? (void *)value->arg->value.result->data : value->arg->value.out;
+    return value->kind == SPY_ARG_KIND_RESULT ? (void *)value->arg->value.result->data
+                                              : value->arg->value.out;
 }
 
 // Its memory is the device's, of which it has got a place.
 static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
                                      spyi_text *error) {
     if (!leaf->in) return SPY_OK;
-    if (value->kind == SPY_ARG_RESULT) {
+    if (value->kind == SPY_ARG_KIND_RESULT) {
         uint64_t host[SPY_RESULT_BYTES / 8];
         spy_dtype to = spyi_kind_scalar(leaf);
         const spy_result *result = value->arg->value.result;
@@ -62,7 +63,7 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
 static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *scalar = leaf->type;
     size_t count = 1;
-    if (value->kind == SPY_ARG_NEW || !leaf->in) return true;
+    if (value->kind == SPY_ARG_KIND_NEW || !leaf->in) return true;
     for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
     bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
                    scalar->kind == SPYI_TYPE_MATRIX;
@@ -76,7 +77,7 @@ static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_l
 }
 
 static bool spyi_is_one_result(const spyi_value *value, uint32_t rank, const spyi_leaf *leaf) {
-    return value->kind == SPY_ARG_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
+    return value->kind == SPY_ARG_KIND_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
 }
 
 static void spyi_new_settle(const spyi_value *value, uint32_t rank, spyi_leaf *leaf) {

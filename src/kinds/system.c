@@ -6,7 +6,7 @@ static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spy
     (void)fitting;
     (void)value;
     return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
-           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
+           (type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32);
 }
 
 // The kernel's own parameters are uint3.

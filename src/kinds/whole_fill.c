@@ -55,7 +55,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
 
 // The gradients that a call of the leaf's mode uses; NULL: none.
 static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
-    bool backward = leaf->mode == SPY_CALL_BACKWARD;
+    bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
     uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
                                         : (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES);
     if (!leaf->mode || !(leaf->whole_grads & use)) return NULL;

@@ -26,9 +26,9 @@ static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *pac
 SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
                                     void (*visit)(void *user, bool in_uniforms, uint32_t offset),
                                     void *user) {
-    const spyi_feeds *feeds = &variant->feeds;
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     spyi_address_walk walk = { false, visit, user };
     spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
     walk.in_uniforms = true;
-    spyi_walk_addresses(&walk, feeds->packs, feeds->pack_count, feeds->leaves);
+    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
 }

@@ -94,7 +94,7 @@ static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
             spyi_recipe_damaged(r, "it has a variant twice");
         if (r->status == SPY_OK)
             r->status = spyi_program_load(device, program, &variant->kernel, &r->problem);
-        if (r->status == SPY_OK && !spyi_variant_touch(&plan->bound, variant))
+        if (r->status == SPY_OK && !spyi_variant_find_accesses(&plan->bound, variant))
             spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     } else {
         spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");

@@ -69,7 +69,7 @@ static bool ramp_pack(const spyi_leaf *leaf, const spyi_value *value, void *fiel
 }
 
 static bool ramp_match(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_CUSTOM && value->custom == leaf->kind;
+    return value->kind == SPY_ARG_KIND_CUSTOM && value->custom == leaf->kind;
 }
 
 static const spyi_kind_build ramp_build = { ramp_bind, NULL, ramp_field, ramp_load, NULL, NULL };

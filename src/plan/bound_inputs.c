@@ -1,7 +1,7 @@
 // Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
 // each call runs for them.
 //
-// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
+// The key of a plan holds the kinds and types of all values, so the bound inputs of a kernel stay right for all calls of its plan.
 #include "kinds/kinds.h"
 #include "plan/plan.h"
 
@@ -11,11 +11,11 @@ typedef struct spyi_feeding {
     const spyi_plan *plan;
     const spyi_inputs *inputs;
     const spyi_values *values;
-    spyi_feeds *feeds;
+    spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
     spyi_input_leaves leaves;              // of all that is given
     uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
-    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
+    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in bound_inputs->data
     uint8_t *given;                        // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
     spyi_text *error;
@@ -39,23 +39,24 @@ static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, siz
 
 // One more operation, for the last leaf.
 static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
-    spyi_feeds *feeds = f->feeds;
-    void *packs = feeds->packs;
-    bool good = spyi_feed_room(&packs, feeds->pack_count, &f->pack_capacity, sizeof *feeds->packs);
-    feeds->packs = (spyi_pack *)packs;
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    void *packs = bound_inputs->packs;
+    bool good =
+        spyi_feed_room(&packs, bound_inputs->pack_count, &f->pack_capacity, sizeof *bound_inputs->packs);
+    bound_inputs->packs = (spyi_pack *)packs;
     if (!good) return false;
-    spyi_pack *pack = &feeds->packs[feeds->pack_count++];
+    spyi_pack *pack = &bound_inputs->packs[bound_inputs->pack_count++];
     pack->op = (uint8_t)op;
     pack->dim = 0;
-    pack->leaf = (uint16_t)(feeds->count - 1);
+    pack->leaf = (uint16_t)(bound_inputs->count - 1);
     pack->offset = offset;
     return true;
 }
 
-// Where the leaf's bytes lie in feeds->data.
+// Where the leaf's bytes lie in bound_inputs->data.
 static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
                                    uint32_t *at) {
-    const spyi_uniform *uniform = &f->feeds->uniforms[found->input->slot];
+    const spyi_uniform *uniform = &f->bound_inputs->uniforms[found->input->slot];
     uint32_t offset = found->offset + found->element * leaf->field_size;
     if (offset + leaf->field_size > uniform->size && found->part) {
         spyi_text_add(f->error, "'%s': the array is given with %u elements", leaf->path,
@@ -74,20 +75,20 @@ static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const
 
 // Takes over the leaf's path.
 static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
-    spyi_feeds *feeds = f->feeds;
-    void *leaves = feeds->leaves;
-    bool good = spyi_feed_room(&leaves, feeds->count, &f->leaf_capacity, sizeof *feeds->leaves),
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    void *leaves = bound_inputs->leaves;
+    bool good = spyi_feed_room(&leaves, bound_inputs->count, &f->leaf_capacity, sizeof *bound_inputs->leaves),
          sized = false;
-    feeds->leaves = (spyi_leaf *)leaves;
+    bound_inputs->leaves = (spyi_leaf *)leaves;
     if (!good) return spyi_out_of_memory(f->error);
-    if (feeds->count == UINT16_MAX) {
+    if (bound_inputs->count == UINT16_MAX) {
         spyi_text_add(f->error, "'%s' is one of more than %d values for shader parameters", leaf->path,
                       UINT16_MAX);
         return SPY_ERROR_UNSUPPORTED;
     }
-    feeds->leaves[feeds->count++] = *leaf;
+    bound_inputs->leaves[bound_inputs->count++] = *leaf;
     leaf->path = NULL;
-    leaf = &feeds->leaves[feeds->count - 1];
+    leaf = &bound_inputs->leaves[bound_inputs->count - 1];
     for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
     if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
     uint32_t at = (uint32_t)found->input->slot;
@@ -175,19 +176,19 @@ static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
 
 // Room for the uniform buffers' bytes.
 static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
-    spyi_feeds *feeds = f->feeds;
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
     size_t size = 0;
-    feeds->binding_count = f->inputs->binding_count;
-    feeds->uniform_count = f->inputs->uniform_count;
-    if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
-        feeds->uniform_count > limits->profile.max_uniforms ||
-        feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+    bound_inputs->binding_count = f->inputs->binding_count;
+    bound_inputs->uniform_count = f->inputs->uniform_count;
+    if (bound_inputs->binding_count + bound_inputs->uniform_count > limits->profile.max_bindings ||
+        bound_inputs->uniform_count > limits->profile.max_uniforms ||
+        bound_inputs->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
-                      feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
+                      bound_inputs->binding_count, bound_inputs->uniform_count, limits->profile.max_bindings);
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
         if (spyi_uniform_bytes(f, i) > limits->profile.max_uniform_bytes) {
             spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
                           spyi_uniform_bytes(f, i), limits->profile.max_uniform_bytes);
@@ -196,14 +197,14 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
     // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
-    feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
+    bound_inputs->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
-    if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
+    if (!bound_inputs->data || !f->given) return spyi_out_of_memory(f->error);
     size = 0;
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
         f->start[i] = (uint32_t)size;
-        feeds->uniforms[i].data = feeds->data + size;
-        feeds->uniforms[i].size = spyi_uniform_bytes(f, i);
+        bound_inputs->uniforms[i].data = bound_inputs->data + size;
+        bound_inputs->uniforms[i].size = spyi_uniform_bytes(f, i);
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
     return SPY_OK;
@@ -247,15 +248,15 @@ static void spyi_measure_elements(spyi_feeding *f) {
     spyi_text_free(&path);
 }
 
-SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
-                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
-                                   spyi_text *error) {
+SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *emitted,
+                                    const spyi_inputs *inputs, const spyi_values *values,
+                                    spyi_bound_inputs *bound_inputs, spyi_text *error) {
     spyi_feeding f;
     memset(&f, 0, sizeof f);
     f.plan = plan;
     f.inputs = inputs;
     f.values = values;
-    f.feeds = feeds;
+    f.bound_inputs = bound_inputs;
     f.error = error;
     spy_status status = spyi_bind_holders(&f, emitted);
     if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
@@ -268,10 +269,10 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     return status;
 }
 
-SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
-    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->leaves[i].path);
-    free(feeds->leaves);
-    free(feeds->packs);
-    free(feeds->data);
-    memset(feeds, 0, sizeof *feeds);
+SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs) {
+    for (uint32_t i = 0; i < bound_inputs->count; i++) free(bound_inputs->leaves[i].path);
+    free(bound_inputs->leaves);
+    free(bound_inputs->packs);
+    free(bound_inputs->data);
+    memset(bound_inputs, 0, sizeof *bound_inputs);
 }

@@ -15,7 +15,7 @@ static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
     return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
 }
 
-SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *t) {
+SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *t) {
     if (t->contiguous || t->element_count < 2) return false;
     uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
     bool done[SPY_MAX_RANK] = { false };
@@ -44,8 +44,8 @@ static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
 
 // All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
 // though their ranges do.
-SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
-    if (!spyi_tensors_may_meet(a, b)) return false;
+SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
+    if (!spyi_tensors_may_overlap(a, b)) return false;
     int64_t run_a, run_b;
     uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
     uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
