@@ -6,6 +6,7 @@
 #   make soak          the GPU tests at full counts        make bench [BACKEND=vk]   performance.md's figures
 #   make python        build the Python extension in place (python/slangpy), for build/venv/bin/python
 #   make check         headers equal src/, ABI tables      make examples             build/release/examples/*
+#   make gallery       docs/gallery, README's pictures, drawn by the examples
 #   make api           build/api.json: all public declarations, for generators of bindings
 #   make install [PREFIX=/usr/local] [DESTDIR=]            make clean                keeps what tools/setup fetched
 #
@@ -66,7 +67,7 @@ gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
 cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch globals gradient_sums gradients gradients_random graph groups kinds options print random resolution views)
 
-.PHONY: all headers api lib python demo test soak bench check examples unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
+.PHONY: all headers api lib python demo test soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -203,6 +204,11 @@ demo:
 
 test:
 	@tests/run test
+
+gallery:
+	@tools/setup test # numpy
+	@$(MAKE) --no-print-directory config=$(config) examples-shared python
+	@PYTHONPATH=python build/venv/bin/python examples/gallery.py $B/examples-shared
 
 soak:
 	@tests/run soak

@@ -252,9 +252,8 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_IDLE_SHARE 32u
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
-#define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS                                                                                      \
-    50000u // a wait for a GPU spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
+#define SPYI_VK_POLL_NS 10000u                // time between two looks whether the queue is idle
+#define SPYI_VK_SPIN_NS 50000u                // a wait spins so long before it blocks: 15 us instead of 23
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
@@ -671,7 +670,7 @@ SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *l
 
 // What kernels may use: the device features and extensions that we ask for, and the check of a kernel's
 // SPIR-V against those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the
-// GPU (vulkan.md 12).
+// GPU.
 
 typedef struct spyi_vk_feature_entry {
     const char *name;
@@ -1348,9 +1347,9 @@ static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_a
 }
 
 // One family for all work: the one with compute that can do most, since order between queues costs
-// semaphores. Downloads go through a copy engine where there is one, beside the work: with a second queue of
-// a family with graphics instead, an H200 slices time (375 us for a download of 4 bytes, which also waited
-// for kernels that it did not need).
+// semaphores. Downloads go through a copy engine where there is one, beside the work. A second queue of a
+// family with graphics is no help: the GPU slices time between the two (docs/measurements.md, "Queues for
+// downloads").
 static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     const VkQueueFlags uses = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
@@ -2077,7 +2076,7 @@ SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *base, spyi_memory memory, si
                                           spyi_chunk *chunk, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_allocate(gpu, (spyi_vk_memory)memory, size, label, chunk, error);
-    // Mapped device memory that is not cached reads at 1 us per 8 bytes (vulkan.md 12): nobody should.
+    // Mapped device memory that is not cached reads at 1 us per 8 bytes: nobody should.
     if (memory == SPYI_MEMORY_DEVICE && !gpu->base.limits.unified_memory) chunk->mapped = NULL;
     return status;
 }

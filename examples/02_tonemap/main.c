@@ -65,7 +65,7 @@ static bool check(const unsigned char *in, const unsigned char *out, int pixels,
 int main(int argc, char **argv) {
     const char *in_path = argc > 1 ? argv[1] : EXAMPLE_FOLDER "../../build/data/astronaut.png";
     const char *out_path = argc > 2 ? argv[2] : "tonemapped.png";
-    const float exposure = -0.5f, saturation = 0.9f;
+    const float exposure = -0.3f, saturation = 0.3f;
 
     int width = 0, height = 0;
     unsigned char *pixels = stbi_load(in_path, &width, &height, NULL, 3);

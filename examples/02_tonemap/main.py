@@ -14,7 +14,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(FOLDER.parent))
 import pictures  # reads and writes files; slangpy itself knows nothing of pictures: for it they are arrays
 
-EXPOSURE, SATURATION = -0.5, 0.9
+EXPOSURE, SATURATION = -0.3, 0.3
 
 
 def tonemap_in_numpy(pixels):

@@ -1,4 +1,5 @@
-// 03_structs: the four ways of giving and taking structs, on planets that go round a star for a year.
+// 03_structs [OUTPUT.png]: the four ways of giving and taking structs, on planets that go round a star for a
+// year. Draws their paths.
 //
 //   whole, from and to host memory      spy_arg_data, spy_out_data, spy_inout_data
 //   whole, an array on the device       a tensor of type "Planet" ("array of structs")
@@ -9,7 +10,9 @@
 
 #define SLANGPY_IMPLEMENTATION
 #include "slangpy_vk.h"
+#define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <math.h>
+#include <stb_image_write.h>
 #include <stdio.h>
 
 #ifndef EXAMPLE_FOLDER
@@ -29,12 +32,15 @@ typedef struct star {
     float position[3], mass;
 } star;
 
-enum { PLANETS = 5, STEPS = 1000 };
+enum { PLANETS = 5, STEPS = 1000, SIZE = 480 };
 
 static const char *const names[PLANETS] = { "Mercury", "Venus", "Earth", "Mars", "Jupiter" };
 static const float axes[PLANETS] = { 0.38710f, 0.72333f, 1.00000f, 1.52368f, 5.20260f };
 static const float eccentricities[PLANETS] = { 0.20563f, 0.00677f, 0.01671f, 0.09340f, 0.04849f };
 static const float masses[PLANETS] = { 1.660e-7f, 2.448e-6f, 3.003e-6f, 3.227e-7f, 9.546e-4f };
+static const uint32_t colours[PLANETS][3] = {
+    { 200, 180, 160 }, { 500, 420, 220 }, { 160, 360, 700 }, { 600, 240, 120 }, { 900, 750, 600 }
+};
 
 // The same year in C and in double, to compare with.
 static void year_in_c(const planet *p, const star *s, double *at) {
@@ -48,13 +54,26 @@ static void year_in_c(const planet *p, const star *s, double *at) {
     at[0] = x, at[1] = y;
 }
 
-int main(void) {
+static bool write_picture(const char *path, spy_tensor *picture) {
+    static uint32_t light[SIZE * SIZE * 3];
+    static unsigned char pixels[SIZE * SIZE * 3];
+    spy_tensor_read(picture, light, sizeof light);
+    for (int i = 0; i < SIZE * SIZE * 3; i++)
+        pixels[i] = (unsigned char)(255 * (1 - exp(-0.001 * light[i]))); // film: much light saturates
+    if (stbi_write_png(path, SIZE, SIZE, 3, pixels, 3 * SIZE)) return true;
+    fprintf(stderr, "cannot write '%s'\n", path);
+    return false;
+}
+
+int main(int argc, char **argv) {
+    const char *out_path = argc > 1 ? argv[1] : "planets.png";
     spy_device *dev = spy_create_device(
         &(spy_device_desc){ .backend = spy_vk_backend(), .log = { .func = spy_log_stderr } });
     spy_module *mod = spy_load_module(dev, &(spy_module_desc){ .path = EXAMPLE_FOLDER "planets.slang" });
     spy_function *perihelion = spy_find_function(mod, "perihelion");
     spy_function *advance = spy_find_function(mod, "advance");
     spy_function *turn_back = spy_find_function(mod, "turn_back");
+    spy_function *draw = spy_find_function(mod, "draw");
 
     // 2. A struct whole: the bytes of a C variable. One size that differs from the Slang struct's is an
     //    error, so a field that was forgotten on one side is found at the first call.
@@ -95,14 +114,20 @@ int main(void) {
 
     // 5. `energy` is an out parameter: a fifth array that the function writes. The struct result goes into
     //    the tensors that it came from, which is allowed because each planet reads and writes its own
-    //    elements only. The loop records a thousand calls, each of which needs the one before it, and never
-    //    waits.
+    //    elements only. draw() takes the same planets, a colour for each, and a whole picture for all of them.
+    //    The loop records two thousand calls, each of which needs the ones before it, and never waits.
     spy_tensor *energy = spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(PLANETS) });
     spy_args step = SPY_ARGS(spy_arg_struct("planet", fields), sun_arg, spy_arg_f32("dt", 1.0f / STEPS),
                              spy_arg_tensor("energy", energy), spy_arg_struct("_result", fields));
+    spy_tensor *colour = spy_create_tensor(
+        dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(PLANETS), .type = "uint3", .data = colours });
+    spy_tensor *picture = spy_create_tensor(
+        dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(SIZE, SIZE), .type = "uint3", .zeroed = true });
     float e0[PLANETS] = { 0 }, e1[PLANETS] = { 0 };
     for (int i = 0; i < STEPS; i++) {
         spy_call(advance, step);
+        spy_call(draw, SPY_ARGS(spy_arg_struct("planet", fields), spy_arg_tensor("colour", colour),
+                                spy_arg_tensor("picture", picture)));
         if (i == 0) spy_tensor_read(energy, e0, sizeof e0);
     }
     spy_tensor_read(energy, e1, sizeof e1);
@@ -112,6 +137,13 @@ int main(void) {
     //    that.
     planet earth = first[2];
     spy_call(turn_back, SPY_ARGS(spy_inout_data("planet", &earth, sizeof earth)));
+
+    // One more dot of light for the sun: the struct whole, with a colour from host memory.
+    const planet middle = { { { 0 }, { 0 } }, 1 };
+    const uint32_t sunlight[3] = { 60000, 50000, 20000 };
+    spy_call(draw, SPY_ARGS(spy_arg_data("planet", &middle, sizeof middle),
+                            spy_arg_array("colour", sunlight, SPY_SHAPE(3), SPY_DTYPE_UINT32),
+                            spy_arg_tensor("picture", picture)));
 
     // 7. One planet field by field from numbers; out parameter and struct result into host memory.
     const float at[3] = { 1, 0, 0 }, speed[3] = { 0, 6.2831853f, 0 };
@@ -141,6 +173,8 @@ int main(void) {
     good = good && earth.motion.velocity[1] == -first[2].motion.velocity[1] && earth.mass == masses[2];
     good = good && moved.motion.position[0] == 1 && fabsf(moved_energy + 19.7392f) < 0.01f && moved.mass == 1;
     if (!good) fprintf(stderr, "wrong results\n");
+    good = good && write_picture(out_path, picture);
+    if (good) printf("%s\n", out_path);
     spy_release_device(dev);
     return good ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-"""03_structs: the four ways of giving and taking structs, on planets that go round a star for a year.
+"""03_structs [OUTPUT.png]: the four ways of giving and taking structs, on planets that go round a star for a year. Draws
+their paths.
 
   whole, a Python value               a dict, or a record of a structured numpy array
   whole, an array on the device       a tensor of type Planet ("array of structs")
@@ -13,13 +14,18 @@ import sys
 import numpy as np
 import slangpy as spy
 
-FOLDER = pathlib.Path(__file__).parent
-STEPS = 1000
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(FOLDER.parent))
+import pictures
+
+STEPS, SIZE = 1000, 480
+out_path = sys.argv[1] if len(sys.argv) > 1 else "planets.png"
 
 names = ["Mercury", "Venus", "Earth", "Mars", "Jupiter"]
 axes = np.float32([0.38710, 0.72333, 1.00000, 1.52368, 5.20260])
 eccentricities = np.float32([0.20563, 0.00677, 0.01671, 0.09340, 0.04849])
 masses = np.float32([1.660e-7, 2.448e-6, 3.003e-6, 3.227e-7, 9.546e-4])
+colours = np.uint32([[200, 180, 160], [500, 420, 220], [160, 360, 700], [600, 240, 120], [900, 750, 600]])
 
 
 def year_in_numpy(planets, star):
@@ -58,11 +64,15 @@ mass = spy.Tensor.from_numpy(device, masses)
 fields = {"motion": {"position": position, "velocity": velocity}, "mass": mass}
 
 # 5. `energy` is an out parameter: a fifth array that the function writes. The struct result goes into the tensors that
-#    it came from, which is allowed because each planet reads and writes its own elements only. The loop records a
-#    thousand calls, each of which needs the one before it, and never waits.
+#    it came from, which is allowed because each planet reads and writes its own elements only. draw() takes the same
+#    planets, a colour for each, and a whole picture for all of them. The loop records two thousand calls, each of which
+#    needs the ones before it, and never waits.
+colour = spy.Tensor.from_numpy(device, colours, dtype="uint3")
+picture = spy.Tensor.zeros(device, shape=(SIZE, SIZE), dtype="uint3")
 energy = spy.Tensor.empty(device, shape=(5,), dtype=float)
 for i in range(STEPS):
     module.advance(planet=fields, star=sun, dt=1 / STEPS, energy=energy, _result=fields)
+    module.draw(fields, colour, picture)
     if i == 0:
         e0 = energy.to_numpy()
 e1 = energy.to_numpy()
@@ -72,6 +82,10 @@ at = position.to_numpy()
 #    that. (The whole array would go the same way: five planets turned back in one call.)
 earth = first[2].copy()
 module.turn_back(earth)
+
+# One more dot of light for the sun: the struct whole, with a colour from host memory.
+middle = {"motion": {"position": [0, 0, 0], "velocity": [0, 0, 0]}, "mass": 1}
+module.draw(middle, [60000, 50000, 20000], picture)
 
 # 7. One planet field by field from numbers. The result of a call without arrays is a Python value, here a dict with
 #    vectors in it. An out parameter's number comes back in a ValueRef, because Python's numbers cannot change.
@@ -92,4 +106,6 @@ good &= earth["motion"]["velocity"][1] == -first[2]["motion"]["velocity"][1] and
 good &= moved["motion"]["position"].x == 1 and abs(moved_energy.value + 19.7392) < 0.01 and moved["mass"] == 1
 if not good:
     sys.exit("wrong results")
+pictures.write(out_path, (255 * (1 - np.exp(-0.001 * picture.to_numpy()))).astype(np.uint8))  # film: much light saturates
+print(out_path)
 device.close()

@@ -80,7 +80,7 @@ typedef struct spy_device_desc {
     // kernel takes about 0.3 s more where the Slang compiler was left, to open it again; where a driver was left, the next
     // call that needs the very kernel waits for it, or finds it done.
     double compile_timeout_s;
-    bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see guide 25
+    bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see chapter 26
     bool single_threaded; // the program uses the device from one thread at a time by itself: calls leave out the lock
                           // that makes others wait (releases still come from any thread)
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
@@ -148,7 +148,7 @@ typedef enum spy_feature {
 
 // What a device or an adapter is.
 typedef struct spy_device_info {
-    const char *backend;             // "vulkan", "null"
+    const char *backend;             // "vulkan", "cuda" or "null"
     char name[256];                  // the adapter's name
     char driver[256];                // driver name and version
     spy_adapter_type type;           // never DEFAULT

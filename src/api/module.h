@@ -19,7 +19,7 @@ typedef struct spy_define {
 
 // How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
 // LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they are as NONE, and the device's log
-// gets one warning. Kernels with backward derivatives are always as NONE: what the library puts right in them (chapter 23 of the
+// gets one warning. Kernels with backward derivatives are always as NONE: what the library puts right in them (chapter 9 of the
 // guide) cannot be put right behind the optimiser. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE

@@ -4,18 +4,8 @@
 // nobody waits for the end of a piece while another is there. The caller's thread copies whenever it waits: without any
 // helper the work is done all the same.
 //
-// Measured, GB/s of 256 MiB between an array that was touched before and an H200 (16 cores; pinned memory 55, the driver's
-// own copy 14.7 down, 8.4 up); pieces in that many buffers:
-//                                  down, memcpy       down, past the cache   up, memcpy         up, past the cache
-//   threads                        4    8   12   16    4    8   12   16      4    8   12   16    4    8   12   16
-//    4 MiB in 4                   27   43   42   36   41   40   29   27     31   45   39   33   24   33   35   36
-//    8 MiB in 4                   27   45   50   50   44   51   47   42     34   47   48   49   24   34   38   40
-//   16 MiB in 4                   24   40   51   50   33   50   51   51     32   48   49   48   24   34   43   43
-//    8 MiB in 2                   24   35   33   29   38   31   20   20     26   36   39   24   21   29   33   32
-//    8 MiB in 8                   24   41   51   51   41   50   52   51     33   49   50   43   22   34   42   43
-//   threads started for each piece of 16 MiB: 19 21 25 21 down, 18 24 26 23 up
-// Blocks of 256 KiB to 1 MiB are alike. An array that was never touched: 13, with pages of 2 MiB 15 (the driver's: 1.4, 3.4).
-// Two cores of a Xeon, out of 16 MiB of buffers: 10 by memcpy, 15 to 22 past the cache.
+// Eight threads or more with pieces of 8 to 16 MiB in four buffers come near the speed of pinned memory; copies past the
+// cache are faster with few threads, on the way down (docs/measurements.md, "Copies between host memory and a GPU").
 #include "base/base.h"
 
 #if defined(__SSE2__) || defined(_M_X64)

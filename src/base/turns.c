@@ -4,7 +4,7 @@
 // them has waited for SPYI_TURNS_PATIENCE_NS nobody passes it, so that a thread that calls once a frame is not starved.
 // A thread that begins to wait just while another one leaves may be missed, for the store is not ordered with the look at who
 // waits; so sleepers look for themselves, every SPYI_TURNS_NAP_US. (An ordered exchange instead of the store would cost each
-// call 5 ns.)
+// call some nanoseconds: docs/measurements.md, "Small costs of a call".)
 #include "base/base.h"
 
 #define SPYI_TURNS_LOOKS 200 // about 4 us

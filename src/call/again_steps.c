@@ -47,8 +47,8 @@ static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, boo
     return status;
 }
 
-// Runs the dispatches into a graph, for the launch that follows: in a line, which CUDA launches in the time of one (H200, us: 1.3
-// for one, 2.3 for two side by side). Without a graph the call goes on as before, for good.
+// Runs the dispatches into a graph, for the launch that follows: in a line, which CUDA launches in the time of one, where two side
+// by side take nearly twice as long (docs/measurements.md, "Launches of CUDA kernels"). Without a graph the call goes on as before, for good.
 static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
     spy_device *device = plan->function->object.device;
     spyi_launch *launch = plan->launch;

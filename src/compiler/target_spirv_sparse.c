@@ -7,9 +7,9 @@
 //
 //     sum[i] = sum[i] + d;
 //
-// where all of it stands in one block and nothing else uses its parts; what looks otherwise stays as it is. A backward call of a layer
-// of 32 x 8 weights with loops takes 3.3 ms on lavapipe, where it took 13.5 ms (128 elements). Its compilation takes as long as
-// before: that goes into copies of whole arrays. (An element that is -0 stays so, where adding 0 made it 0.)
+// where all of it stands in one block and nothing else uses its parts; what looks otherwise stays as it is. It makes
+// backward calls with loops over arrays several times faster, and does not change how long they compile (docs/measurements.md,
+// "Sums of sparse arrays"). (An element that is -0 stays so, where adding 0 made it 0.)
 #include "compiler/target.h"
 
 // The storage class of variables in functions, and how many arrays may lie in each other.

@@ -1,19 +1,8 @@
 // A kernel that is launched again and again goes to the GPU as a graph of one node: the driver has its launch ready, and
-// changes in it only what differs. An H200's host, driver 580.159 (CUDA 13.0), three processes, us a launch in a row of
-// 10,000 (of 300):
+// changes in it only what differs. Such a launch takes about half of cuLaunchKernel()'s time; another function in the same
+// graph takes more, so that each kernel has a graph of its own (docs/measurements.md, "Launches of CUDA kernels").
 //
-//   cuLaunchKernel                           4.14   4.44 (3.51)
-//     by CU_LAUNCH_PARAM_BUFFER_POINTER      4.11
-//     cuLaunchKernelEx                       4.07
-//     with programmatic serialisation        3.50
-//   cuGraphLaunch, as the last one           1.92   2.08 (1.31)
-//     after cuGraphExecKernelNodeSetParams          2.56 (1.55)   one for all launches; as good as 16 in turn
-//     with another grid                             4.19 (2.84)
-//     with another function                         4.73 (3.34)   so each kernel has a graph of its own
-//     with 4,000 bytes of parameters                5.44 (3.02)   cuLaunchKernel: 4.13 (3.82)
-//   launch and wait                          8.65 by cuLaunchKernel, 6.59 by a graph, 6.22 with nothing changed
-//
-// Kernels that still run keep the parameters that they were launched with; nothing waits. One costs 19 us and 116 KiB of
+// Kernels that still run keep the parameters that they were launched with; nothing waits. A graph costs 19 us and 116 KiB of
 // device memory, so only kernels that come back have one, and not all of them.
 #include "cuda/internal.h"
 

@@ -4,8 +4,7 @@
 // the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
 // is recorded later and its hazards put a barrier between the two, so memory is reused in the order of work.
 //
-// On an H200 a new tensor, one call with it and its release take 1.70 us (4 KiB) and 1.69 us (4 MiB), of which the call is
-// 1.69; cuMemAllocAsync, cuLaunchKernel and cuMemFreeAsync 3.96 and 3.87 us, of which the launch is 2.98.
+// A new tensor and its release cost next to nothing beside the call that uses it (docs/measurements.md, "New tensors").
 #include "data/device.h"
 
 #define SPYI_SLAB_BYTES ((uint64_t)8 << 20)

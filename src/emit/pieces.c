@@ -3,8 +3,8 @@
 #include "emit/internal.h"
 
 // A sum of up to so many scalars is unrolled, and its threads are added up one scalar at a time. A longer one goes in loops, and
-// is added to the gradient in memory, not to a copy of it. Of 256 scalars the unrolled form took lavapipe 20 s to compile and
-// 7.7 ms a call (1,000 elements); the loops take 3 s and 2 ms.
+// is added to the gradient in memory, not to a copy of it: unrolled it compiles for many seconds and runs slower
+// (docs/measurements.md, "Long sums of gradients").
 #define SPYI_SUM_UNROLLED 32u
 
 SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
@@ -110,7 +110,7 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
 }
 
 // Whether the loops that write a sum out begin at spy_from. It is 0, which compilers cannot know: where they can, NVRTC unrolls all
-// of them, which takes about a third of its time for a layer of 256 weights, and lavapipe those of up to 32.
+// of them, and lavapipe those of up to 32, which makes compiling longer (docs/measurements.md, "Long sums of gradients").
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t i) {
     return s->key->team && spyi_is_summed(s, i) && spyi_sum_is_long(s->bound->leaves[i].type);
 }

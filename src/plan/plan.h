@@ -93,7 +93,8 @@ SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
 // If another thread is making the same thing: waits until it has, outside of the device, and returns true.
 SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
-// spyi_plan_create and spyi_variant_create are free of the device's changing state, so compile threads may run them.
+// Compile threads run spyi_plan_create() and spyi_variant_create() while other threads use the device. Of the device they
+// change only what has a lock of its own: the compiler, the unfinished builds, the literals of print().
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
 

@@ -1,6 +1,6 @@
 // What kernels may use: the device features and extensions that we ask for, and the check of a kernel's
 // SPIR-V against those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the
-// GPU (vulkan.md 12).
+// GPU.
 #include "vk/internal.h"
 
 typedef struct spyi_vk_feature_entry {

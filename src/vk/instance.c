@@ -288,9 +288,9 @@ static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_a
 }
 
 // One family for all work: the one with compute that can do most, since order between queues costs
-// semaphores. Downloads go through a copy engine where there is one, beside the work: with a second queue of
-// a family with graphics instead, an H200 slices time (375 us for a download of 4 bytes, which also waited
-// for kernels that it did not need).
+// semaphores. Downloads go through a copy engine where there is one, beside the work. A second queue of a
+// family with graphics is no help: the GPU slices time between the two (docs/measurements.md, "Queues for
+// downloads").
 static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     const VkQueueFlags uses = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];

@@ -23,9 +23,8 @@
 #define SPYI_VK_IDLE_SHARE 32u
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
-#define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS                                                                                      \
-    50000u // a wait for a GPU spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
+#define SPYI_VK_POLL_NS 10000u                // time between two looks whether the queue is idle
+#define SPYI_VK_SPIN_NS 50000u                // a wait spins so long before it blocks: 15 us instead of 23
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring

@@ -146,7 +146,7 @@ SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *base, spyi_memory memory, si
                                           spyi_chunk *chunk, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_allocate(gpu, (spyi_vk_memory)memory, size, label, chunk, error);
-    // Mapped device memory that is not cached reads at 1 us per 8 bytes (vulkan.md 12): nobody should.
+    // Mapped device memory that is not cached reads at 1 us per 8 bytes: nobody should.
     if (memory == SPYI_MEMORY_DEVICE && !gpu->base.limits.unified_memory) chunk->mapped = NULL;
     return status;
 }
