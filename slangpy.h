@@ -955,8 +955,8 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
-// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the GPU and waits for
-// other threads' calls. For
+// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the
+// GPU (those that last longer than some 50 us), large copies to host memory, and waits for other threads' calls. For
 // programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
 // is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
@@ -969,7 +969,7 @@ typedef struct spy_blocking {
 
 // Asked about every 50 ms, on the thread that waits, while the library waits for the Slang compiler or for the driver's
 // (vkCreateComputePipelines, NVRTC, cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host
-// memory (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
+// memory and while a read waits for the work that writes what it reads (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
 // SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself (see
 // spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a Ctrl-C or
 // a button. `func` must not call the library. Threads: as spy_log_func.
@@ -6780,9 +6780,9 @@ typedef struct spyi_kernel_desc {
     const char *label; // debug name
     // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
     const void *code;
-    size_t code_size;    // bytes
-    size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    const char *entry;   // entry point's name in the code
+    size_t code_size;     // bytes
+    size_t prelude_size;  // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
+    const char *entry;    // entry point's name in the code
     spyi_interface iface; // windows.h has a macro of the longer name
 } spyi_kernel_desc;
 
@@ -6819,6 +6819,9 @@ typedef struct spyi_gpu_base {
     spyi_gpu_stats stats;
     uint64_t open; // number of the batch that is being recorded, from 1
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
+    // So long a wait looks again and again, before the thread sleeps; 0: it sleeps at once. (A wait on lavapipe with a limit of
+    // 50 us takes 35 us where one with a limit of 50 ms takes 28: spinning is for GPUs.)
+    uint64_t spin_ns;
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
@@ -6854,7 +6857,8 @@ struct spyi_backend {
     // batch, whose number is spyi_gpu_base.open; all work with numbers up to n has finished once finished_submit() >= n. By
     // spyi_work_number; NULL: not supported. Call spyi_record().
     spyi_record_func record[SPYI_WORK_ROOM];
-    // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
+    // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be. A GPU's
+    // backend that has `slices` waits by spyi_wait_for(), interruptible.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
     // GPU timestamps: begin before the work, end after it; elapsed waits and gives nanoseconds.
@@ -6882,6 +6886,14 @@ struct spyi_backend {
     // Whether a few dispatches that come again and again are launched faster as a graph, now.
     bool (*graph_pays)(const spyi_gpu *gpu);
 };
+
+// >>wait.c
+
+// As the table's `wait`. A wait that is longer than the base's spin_ns tells desc.blocking; with `interruptible`, it then asks
+// desc.interrupt every 50 ms, where `slices` says that this costs nothing, and gives SPY_ERROR_INTERRUPTED if that asks to leave.
+// `interruptible` only for work that is not held (held_from).
+SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, bool interruptible,
+                                 spyi_text *error);
 
 // >>what a device offers to its backend, for bringing one's own objects (core.c): through a table that data/ gives to the context
 
@@ -7214,6 +7226,48 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
 
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function) {
     return SPYI_CONTEXT(device)->core->recording_reported(device, function);
+}
+
+// >>backend/wait.c ------------------------------------------------------------------------------------------
+
+// Waiting for work of a backend: without telling anybody while the backend spins, then with desc.blocking told and desc.interrupt
+// asked.
+
+#define SPYI_WAIT_SLICE_NS 50000000u // desc.interrupt is asked so often
+
+static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t slice_ns,
+                                  uint64_t *timeout_ns, spyi_text *error) {
+    size_t before = error->size;
+    if (slice_ns > *timeout_ns) slice_ns = *timeout_ns;
+    spy_status status = base->backend->wait((spyi_gpu *)(void *)base, submit, slice_ns, error);
+    if (*timeout_ns != UINT64_MAX) *timeout_ns -= slice_ns;
+    if (status == SPY_ERROR_NOT_READY && *timeout_ns > 0 && error->data)
+        error->data[error->size = before] = 0; // not a failure: the wait goes on
+    return status;
+}
+
+SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, bool interruptible,
+                                 spyi_text *error) {
+    spyi_gpu_base *base = (spyi_gpu_base *)(void *)gpu;
+    const spy_interrupt *interrupt = &base->ctx->interrupt;
+    bool asks = interruptible && base->slices && interrupt->func;
+    spy_status status = SPY_ERROR_NOT_READY;
+    // Most waits for a GPU end within the spin. A program's lock that is released meanwhile (an interpreter's, say) may be taken
+    // by another thread, which keeps it for milliseconds: so desc.blocking hears only of waits that last longer.
+    if (base->spin_ns > 0 && base->ctx->blocking.func)
+        status = spyi_wait_slice(base, submit, base->spin_ns, &timeout_ns, error);
+    if (status != SPY_ERROR_NOT_READY || timeout_ns == 0) return status;
+    spyi_block(base->ctx, true);
+    for (;;) {
+        status = spyi_wait_slice(base, submit, asks ? SPYI_WAIT_SLICE_NS : UINT64_MAX, &timeout_ns, error);
+        if (!asks || status != SPY_ERROR_NOT_READY || timeout_ns == 0) break;
+        if (!interrupt->func(interrupt->user_data)) continue;
+        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
+        status = SPY_ERROR_INTERRUPTED;
+        break;
+    }
+    spyi_block(base->ctx, false);
+    return status;
 }
 
 // >>backend/work.c ------------------------------------------------------------------------------------------
@@ -11415,6 +11469,10 @@ SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
 
 // >>ranges of bytes
 
+#define SPYI_BLOCKING_BYTES                                                                                  \
+    ((uint64_t)1                                                                                             \
+     << 20) // copying so many to the host takes a tenth of a millisecond: desc.blocking hears of it
+
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {
     spy_device *device = t->object.device;
@@ -11432,8 +11490,12 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
     const spyi_storage *storage = t->storage;
     uint64_t written = storage->resource.write_submit;
     if (written < device->untracked_submit) written = device->untracked_submit;
-    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
-                                     end - begin, written, error);
+    bool blocks = end - begin >= SPYI_BLOCKING_BYTES;
+    if (blocks) spyi_block(&device->ctx, true);
+    spy_status status = device->backend->download(device->gpu, image, &storage->chunk,
+                                                  storage->offset + begin, end - begin, written, error);
+    if (blocks) spyi_block(&device->ctx, false);
+    return status;
 }
 
 // >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on
@@ -15437,9 +15499,7 @@ spy_submit_id spy_flush(spy_device *device) {
 // SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
-    spyi_block(&device->ctx, true);
-    spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
-    spyi_block(&device->ctx, false);
+    spy_status status = spyi_wait_for(device->gpu, id, timeout_ns, false, &error);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
@@ -15449,26 +15509,9 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
-#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
-
 SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
-    const spy_interrupt *interrupt = &device->ctx.interrupt;
     bool held = device->base->held_from != 0 && submit >= device->base->held_from;
-    bool asks = interrupt->func && device->base->slices && !held;
-    spy_status status;
-    spyi_block(&device->ctx, true);
-    for (;;) {
-        size_t before = error->size;
-        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
-        if (!asks || status != SPY_ERROR_NOT_READY) break;
-        if (error->data) error->data[error->size = before] = 0; // not a failure
-        if (!interrupt->func(interrupt->user_data)) continue;
-        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
-        status = SPY_ERROR_INTERRUPTED;
-        break;
-    }
-    spyi_block(&device->ctx, false);
-    return status;
+    return spyi_wait_for(device->gpu, submit, UINT64_MAX, !held, error);
 }
 
 spy_status spy_wait(spy_device *device) {

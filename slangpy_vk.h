@@ -253,7 +253,7 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
 #define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23
+#define SPYI_VK_SPIN_NS 50000u // a wait for a GPU spins so long before it blocks: 15 us instead of 23
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
@@ -482,7 +482,6 @@ typedef struct spyi_vk_gpu {
     VkQueue queue;
     uint32_t queue_family, lane_family;
     bool owned; // we made the device
-    bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
     // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
@@ -517,9 +516,10 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    VkQueue lane_queue;   // may equal queue
-    VkSemaphore lane;     // timeline of the lane
-    uint64_t lane_number; // last submission to it
+    uint64_t download_left; // batch that writes to download[0] though its reader was interrupted; 0: none
+    VkQueue lane_queue;     // may equal queue
+    VkSemaphore lane;       // timeline of the lane
+    uint64_t lane_number;   // last submission to it
 
     VkQueryPool queries;             // two timestamps; made when first used
     uint64_t time_number;            // batch of time_end; 0: none
@@ -1875,7 +1875,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
-    gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU;
+    gpu->base.spin_ns = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU ? SPYI_VK_SPIN_NS : 0;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
     spyi_vk_set_limits(gpu);
     SPYI_VK_ZERO(cache);
@@ -3071,9 +3071,9 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
                                       uint64_t timeout_ns, spyi_text *error) {
     VkSemaphoreWaitInfo info;
     VkResult result;
-    uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
+    uint64_t now, begin, spin = timeout_ns < gpu->base.spin_ns ? timeout_ns : gpu->base.spin_ns;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
-    if (gpu->spins) {
+    if (spin > 0) {
         begin = spyi_time_ns();
         do {
             uint64_t have = 0;
@@ -3431,7 +3431,8 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
     return status;
 }
 
-// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet.
+// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet. A wait that is
+// interrupted leaves the GPU writing to the staging buffer.
 static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
                                          uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];
@@ -3441,7 +3442,8 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
     number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, staging->chunk.handle, 0, from->handle, offset, size, true, error);
     if (status == SPY_OK && gpu->base.open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
-    if (status == SPY_OK) status = spyi_vk_wait_own(gpu, number, UINT64_MAX, error);
+    if (status == SPY_OK) status = spyi_wait_for((spyi_gpu *)(void *)gpu, number, UINT64_MAX, true, error);
+    if (status == SPY_ERROR_INTERRUPTED) gpu->download_left = number;
     if (status == SPY_OK) memcpy(data, staging->chunk.mapped, (size_t)size);
     return status;
 }
@@ -3454,9 +3456,14 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
     if (from->mapped != NULL) {
-        status = spyi_vk_wait(base, after, UINT64_MAX, error);
+        status = spyi_wait_for(base, after, UINT64_MAX, true, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
         return status;
+    }
+    if (gpu->download_left > 0) {
+        status = spyi_wait_for(base, gpu->download_left, UINT64_MAX, true, error);
+        if (status != SPY_OK) return status;
+        gpu->download_left = 0;
     }
     if (latest && size <= SPYI_VK_STAGING_SIZE / 64 && gpu->external == VK_NULL_HANDLE) {
         return spyi_vk_download_small(gpu, data, from, offset, size, error);
@@ -3465,6 +3472,11 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
         status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
         if (after >= gpu->base.open) after = gpu->base.open - 1; // there was no work
+    }
+    if (gpu->base.ctx->interrupt
+            .func) { // the lane itself waits on the GPU, where nobody asks whether to leave
+        status = spyi_wait_for(base, after, UINT64_MAX, true, error);
+        if (status != SPY_OK) return status;
     }
     return spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
 }

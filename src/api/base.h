@@ -98,8 +98,8 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
-// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the GPU and waits for
-// other threads' calls. For
+// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the
+// GPU (those that last longer than some 50 us), large copies to host memory, and waits for other threads' calls. For
 // programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
 // is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
@@ -112,7 +112,7 @@ typedef struct spy_blocking {
 
 // Asked about every 50 ms, on the thread that waits, while the library waits for the Slang compiler or for the driver's
 // (vkCreateComputePipelines, NVRTC, cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host
-// memory (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
+// memory and while a read waits for the work that writes what it reads (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
 // SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself (see
 // spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a Ctrl-C or
 // a button. `func` must not call the library. Threads: as spy_log_func.

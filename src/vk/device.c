@@ -282,7 +282,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
-    gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU;
+    gpu->base.spin_ns = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU ? SPYI_VK_SPIN_NS : 0;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
     spyi_vk_set_limits(gpu);
     SPYI_VK_ZERO(cache);
